@@ -1,0 +1,45 @@
+# Two commands do everything from nothing: `make demo` and `make test`.
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+
+.PHONY: demo test lint format bench clean help
+
+help:            ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+
+demo: $(VENV)/.core   ## discover handwritten digits: a table and a picture
+	$(BIN)/vbcgcd demo
+
+test: $(VENV)/.dev lint   ## lint, types, import contracts, tests
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev   ## ruff, mypy, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+format: $(VENV)/.dev   ## let ruff rewrite the layout
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the real embeddings)
+	$(BIN)/python benchmarks/base_session.py
+	$(BIN)/python benchmarks/memory.py
+	$(BIN)/python benchmarks/discovery.py
+
+clean:           ## remove the virtual environment and caches
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.core: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[plot]'
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@ $(VENV)/.core

@@ -1,0 +1,60 @@
+"""The mathematics: statistics, prior, posterior, inference, alignment and classification of Gaussians."""
+
+from vbcgcd.bayes.alignment import (
+    Alignment,
+    AlignmentRule,
+    align,
+    bhattacharyya,
+    log_det_along_path,
+    volume_ratio,
+)
+from vbcgcd.bayes.classifier import Classifier, Metric, Predictive, log_normalise
+from vbcgcd.bayes.posterior import (
+    Posterior,
+    elbo,
+    kl_divergence,
+    log_evidence,
+    posterior_from_parts,
+    posterior_of,
+    recover_statistics,
+    sample_embeddings,
+)
+from vbcgcd.bayes.prior import Prior, choose_strength
+from vbcgcd.bayes.statistics import (
+    Statistics,
+    Structure,
+    statistics_by_label,
+    statistics_by_responsibility,
+)
+from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
+
+__all__ = [
+    "Alignment",
+    "AlignmentRule",
+    "Classifier",
+    "Metric",
+    "Posterior",
+    "Predictive",
+    "Prior",
+    "Schedule",
+    "Statistics",
+    "Structure",
+    "SviInfo",
+    "SviResult",
+    "align",
+    "bhattacharyya",
+    "choose_strength",
+    "elbo",
+    "kl_divergence",
+    "log_det_along_path",
+    "log_evidence",
+    "log_normalise",
+    "posterior_from_parts",
+    "posterior_of",
+    "recover_statistics",
+    "run_svi",
+    "sample_embeddings",
+    "statistics_by_label",
+    "statistics_by_responsibility",
+    "volume_ratio",
+]

@@ -1,0 +1,166 @@
+"""Covariance alignment: the volume of a novel category is brought to that of the known ones.
+
+The ratio of equation 12 of the paper, with log-determinants,
+
+    R = log det Sigma_novel - log mean_k det Sigma_k,
+
+starts at the prior's and changes as a posterior is trained. Training stops where R crosses its target:
+as a rule for SVI (`AlignmentRule`), or, without training, as a root along the straight path of natural
+parameters from prior to posterior (`align`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.special import logsumexp
+
+from vbcgcd.bayes.linalg import cholesky, solve_lower, symmetric
+from vbcgcd.bayes.posterior import Posterior
+from vbcgcd.bayes.prior import Prior
+from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.svi import SviInfo
+
+Array = NDArray[Any]
+
+#: Points along the path at which the ratio is looked at before the root is refined.
+PATH_POINTS = 65
+
+__all__ = ["Alignment", "AlignmentRule", "align", "bhattacharyya", "log_det_along_path", "volume_ratio"]
+
+
+def mean_log_volume(log_det_known: Array) -> float:
+    """log of the mean determinant, from log-determinants."""
+    return float(logsumexp(log_det_known) - np.log(len(log_det_known)))
+
+
+def volume_ratio(log_det_novel: Array, log_det_known: Array) -> Array:
+    """R of each novel category against the mean volume of the known ones (equation 12)."""
+    return np.asarray(log_det_novel) - mean_log_volume(np.asarray(log_det_known))
+
+
+class Alignment(NamedTuple):
+    """Result of `align`: tempered statistics, the fraction of the path, and R before and after."""
+
+    statistics: Statistics
+    tau: Array
+    before: Array
+    after: Array
+
+
+class AlignmentRule:
+    """Early stopping for SVI: true once R has crossed its target.
+
+    The rule as printed in the paper (stop when R < epsilon) holds before the first step wherever the known
+    volumes exceed the prior's, so the crossing is detected instead: the sign of R - target is remembered
+    and training stops when it changes.
+
+    Parameters
+    ----------
+    log_det_known : array (K,)
+        Log-determinants of the known covariances.
+    target : float
+        Wanted R; 0 in the paper.
+    start : float
+        log det of the prior's expected covariance, where training starts.
+    """
+
+    def __init__(self, log_det_known: Array, *, target: float = 0.0, start: float = 0.0) -> None:
+        self.goal = mean_log_volume(np.asarray(log_det_known)) + target
+        self._side = np.sign(start - self.goal)
+
+    def __call__(self, info: SviInfo) -> bool:
+        """Whether the volume after this step has reached the other side of the goal."""
+        side = np.sign(info.log_det - self.goal)
+        if self._side == 0:
+            self._side = side
+        return bool(side != self._side)
+
+
+def log_det_along_path(prior: Prior, statistics: Statistics) -> Any:
+    """Function tau -> log det of the plug-in covariance of prior + tau statistics (one category).
+
+    The scatter is decomposed once; each value then costs O(D).
+    """
+    count, mean = float(statistics.count[0]), statistics.mean[0].astype(np.float64)
+    if prior.structure == "diagonal":
+        values, squared = statistics.scatter[0].astype(np.float64), mean**2
+    else:
+        values, vectors = np.linalg.eigh(symmetric(statistics.scatter[0].astype(np.float64), prior.dim))
+        squared = (vectors.T @ mean) ** 2
+
+    def log_det(tau: float) -> float:
+        n = tau * count
+        shift = prior.kappa * n / (prior.kappa + n)
+        spread = prior.scale + tau * np.maximum(values, 0.0)
+        if prior.structure == "diagonal":
+            total = np.log(spread + shift * squared).sum()
+        else:
+            # det(A + c v v^T) = det A (1 + c v^T A^-1 v)
+            total = np.log(spread).sum() + np.log1p(shift * (squared / spread).sum())
+        return float(total - prior.dim * np.log(prior.nu + n - prior.block - 1))
+
+    return log_det
+
+
+def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target: float = 0.0) -> Alignment:
+    """Temper the statistics of each novel category until its R equals ``target``.
+
+    Parameters
+    ----------
+    prior : Prior, ``full`` or ``diagonal``
+    statistics : Statistics of the novel categories
+    log_det_known : array (K,)
+    target : float
+
+    Returns
+    -------
+    Alignment
+        ``tau`` is the first crossing on the way from the prior (0) to the posterior (1), and 1 where
+        there is none.
+    """
+    goal = mean_log_volume(np.asarray(log_det_known)) + target
+    taus, before, after = [], [], []
+    for k in range(len(statistics)):
+        log_det = log_det_along_path(prior, statistics.take([k]))
+        tau = _first_crossing(lambda t, f=log_det: f(t) - goal)  # type: ignore[misc]
+        taus.append(tau)
+        before.append(log_det(1.0) - goal + target)
+        after.append(log_det(tau) - goal + target)
+    tau_array = np.array(taus)
+    return Alignment(statistics * tau_array, tau_array, np.array(before), np.array(after))
+
+
+def _first_crossing(function: Any) -> float:
+    grid = np.linspace(0.0, 1.0, PATH_POINTS) ** 2  # the volume moves fastest near the prior
+    values = np.array([function(t) for t in grid])
+    changes = np.flatnonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
+    if len(changes) == 0:
+        return 1.0
+    i = changes[0]
+    return float(brentq(function, grid[i], grid[i + 1], xtol=1e-12))
+
+
+def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:
+    """Bhattacharyya distance between the plug-in Gaussians of two categories (equation 10).
+
+    Parameters
+    ----------
+    posterior : Posterior
+    i, j : int
+
+    Returns
+    -------
+    float
+        0 for identical Gaussians; symmetric in ``i`` and ``j``.
+    """
+    middle = 0.5 * (posterior.covariance(i) + posterior.covariance(j))
+    factor = cholesky(middle)
+    gap = (posterior.mean[i] - posterior.mean[j]).astype(np.float64)
+    half = solve_lower(factor.T, gap[None])
+    log_det = 2 * np.log(np.diag(factor)).sum()
+    outer = 0.5 * (posterior.log_det_covariance[i] + posterior.log_det_covariance[j])
+    return float(0.125 * (half**2).sum() + 0.5 * (log_det - outer))

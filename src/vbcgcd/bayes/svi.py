@@ -1,0 +1,190 @@
+"""Stochastic variational inference (Hoffman et al.): natural-gradient steps on minibatches, from the prior.
+
+The natural parameters of the conjugate posterior are the prior's plus the statistics of the rows, so the
+state of the optimisation is itself a `Statistics`: a step of size rho replaces it by
+
+    (1 - rho) statistics + rho (N / |B|) statistics(minibatch),
+
+which is the natural-gradient update lambda <- (1 - rho) lambda + rho (lambda_0 + (N / |B|) sum_B t(z)).
+Its fixed point is the exact posterior, and with full batches the ELBO never falls.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes.posterior import Posterior, elbo, posterior_of
+from vbcgcd.bayes.prior import Prior
+from vbcgcd.bayes.statistics import Statistics, statistics_by_label
+from vbcgcd.errors import InputError
+
+Array = NDArray[Any]
+
+__all__ = ["Schedule", "SviInfo", "SviResult", "SviState", "run_svi", "svi_init", "svi_step"]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Step sizes rho_t = (t + delay) ** -forget, t = 1, 2, ...
+
+    They satisfy the Robbins-Monro conditions for 0.5 < forget <= 1.
+    """
+
+    delay: float = 1.0
+    forget: float = 0.7
+
+    def __post_init__(self) -> None:
+        if self.delay < 0 or not 0 <= self.forget <= 1:
+            raise InputError(
+                f"Schedule needs delay >= 0 and 0 <= forget <= 1, got delay={self.delay}, forget={self.forget}."
+            )
+
+    def __call__(self, step: int) -> float:
+        """Step size of the given step (counted from 1)."""
+        return float((step + self.delay) ** -self.forget)
+
+
+class SviState(NamedTuple):
+    """Step number and natural parameters (as effective statistics) of one category."""
+
+    step: int
+    statistics: Statistics
+
+
+class SviInfo(NamedTuple):
+    """What a step did: its size, the ELBO after it, and log det of the plug-in covariance."""
+
+    step: int
+    rho: float
+    elbo: float
+    log_det: float
+
+
+class SviResult(NamedTuple):
+    """Outcome of `run_svi`: the effective statistics, the posterior, the trace and why it stopped."""
+
+    statistics: Statistics
+    posterior: Posterior
+    trace: list[SviInfo]
+    reason: str
+
+
+StopRule = Callable[[SviInfo], bool]
+
+
+def svi_init(prior: Prior) -> SviState:
+    """The state before the first step: the prior."""
+    return SviState(0, Statistics.empty(1, prior.dim, prior.structure))
+
+
+def svi_step(state: SviState, minibatch: Statistics, n_rows: float, rho: float) -> SviState:
+    """One natural-gradient step on the statistics of a minibatch out of ``n_rows`` rows."""
+    weight = rho * n_rows / float(minibatch.count[0])
+    return SviState(state.step + 1, state.statistics * (1 - rho) + minibatch * weight)
+
+
+@dataclass(frozen=True)
+class _Convergence:
+    """Stops when the ELBO has not improved by ``tolerance`` (relative) for ``patience`` steps."""
+
+    tolerance: float
+    patience: int
+    best: list[float] = field(default_factory=lambda: [-np.inf, 0.0])
+
+    def __call__(self, info: SviInfo) -> bool:
+        if info.elbo > self.best[0] + self.tolerance * abs(info.elbo):
+            self.best[:] = [info.elbo, info.step]
+        return info.step - self.best[1] >= self.patience
+
+
+def run_svi(
+    prior: Prior,
+    rows: Array,
+    *,
+    weight: Array | None = None,
+    batch_size: int | None = 128,
+    max_steps: int = 1000,
+    schedule: Schedule | None = None,
+    stop: StopRule | None = None,
+    tolerance: float = 1e-6,
+    patience: int = 20,
+    random_state: np.random.Generator | int | None = None,
+) -> SviResult:
+    """Fit one category by stochastic variational inference.
+
+    Parameters
+    ----------
+    prior : Prior
+    rows : array (N, D)
+    weight : array (N,), optional
+    batch_size : int or None
+        Rows of a minibatch; None uses all rows in each step.
+    max_steps : int
+    schedule : Schedule, optional
+    stop : callable, optional
+        Called with each `SviInfo`; training ends when it returns True. See
+        `vbcgcd.bayes.alignment.AlignmentRule` for the early stopping of the paper.
+    tolerance, patience
+        Convergence: stop when the ELBO has not risen by this relative amount for so many steps.
+    random_state : Generator or int, optional
+
+    Returns
+    -------
+    SviResult
+    """
+    if len(rows) == 0:
+        raise InputError("run_svi needs at least one row, got 0.")
+    rng = np.random.default_rng(random_state)
+    schedule = schedule or Schedule()
+    weight = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64)
+    everything = _statistics(prior, rows, weight)
+    converged = _Convergence(tolerance, patience)
+    state, trace = svi_init(prior), list[SviInfo]()
+    posterior = posterior_of(prior, state.statistics)
+    for indices in _minibatches(len(rows), batch_size, max_steps, rng):
+        batch = everything if indices is None else _statistics(prior, rows[indices], weight[indices])
+        n_rows = float(everything.count[0])
+        if batch.count[0] == 0:
+            continue
+        rho = schedule(state.step + 1)
+        # Weighted minibatches are rescaled by their share of rows, not of weight, to stay unbiased.
+        scale = n_rows if indices is None else float(batch.count[0]) * len(rows) / len(indices)
+        state = svi_step(state, batch, scale, rho)
+        posterior = posterior_of(prior, state.statistics)
+        info = SviInfo(
+            state.step,
+            rho,
+            float(elbo(prior, posterior, everything)[0]),
+            float(posterior.log_det_covariance[0]),
+        )
+        trace.append(info)
+        if stop is not None and stop(info):
+            return SviResult(state.statistics, posterior, trace, "stopping rule")
+        if converged(info):
+            return SviResult(state.statistics, posterior, trace, "converged")
+    return SviResult(state.statistics, posterior, trace, "max_steps")
+
+
+def _statistics(prior: Prior, rows: Array, weight: Array) -> Statistics:
+    labels = np.zeros(len(rows), dtype=np.intp)
+    return statistics_by_label(rows, labels, 1, weight=weight, structure=prior.structure)
+
+
+def _minibatches(n_rows: int, batch_size: int | None, max_steps: int, rng: np.random.Generator) -> Any:
+    """Index arrays of minibatches, epoch after epoch; None stands for all rows."""
+    if batch_size is None or batch_size >= n_rows:
+        yield from [None] * max_steps
+        return
+    made = 0
+    while made < max_steps:
+        order = rng.permutation(n_rows)
+        for start in range(0, n_rows - batch_size + 1, batch_size):
+            if made == max_steps:
+                return
+            made += 1
+            yield order[start : start + batch_size]

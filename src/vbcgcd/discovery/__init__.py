@@ -1,0 +1,1 @@
+"""One session without labels: reduce, novelty, cluster, relabel, count."""

@@ -1,0 +1,104 @@
+"""Arrays as users bring them, turned into arrays as the mathematics wants them, or one clear error."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import column_or_1d, validate_data
+
+from vbcgcd.errors import InputError
+
+Array = NDArray[Any]
+
+__all__ = ["check_choice", "check_labels", "check_rows", "check_weight"]
+
+
+def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
+    """Float array (N, d) from NumPy, pandas, polars or a torch tensor on the CPU.
+
+    Parameters
+    ----------
+    estimator : BaseEstimator
+        Its ``n_features_in_`` is set (``reset``) or compared.
+    X : array-like (N, d)
+    reset : bool
+
+    Raises
+    ------
+    InputError
+        Empty, not two-dimensional, not numeric, of another width than in ``fit``, or not finite.
+    """
+    X = _to_numpy(X)
+    try:
+        rows = validate_data(
+            estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
+        )
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    _check_finite(rows)
+    return np.asarray(rows)
+
+
+def check_labels(y: Any, n_rows: int) -> Array:
+    """One-dimensional array of labels, one for each row."""
+    if y is None:
+        raise InputError("requires y to be passed, but the target y is None; give one label for each row.")
+    try:
+        labels = column_or_1d(_to_numpy(y), warn=True)
+        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+            raise InputError("y contains NaN or infinity; give every labelled row a label.")
+        check_classification_targets(labels)
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if len(labels) != n_rows:
+        raise InputError(
+            f"X has {n_rows} rows but y has {len(labels)} labels (inconsistent numbers of samples); "
+            "give one label for each row."
+        )
+    kinds = {type(v) for v in labels} if labels.dtype == object else set()
+    if len(kinds) > 1:
+        names = ", ".join(sorted(k.__name__ for k in kinds))
+        raise InputError(f"y mixes labels of the types {names}; use one type for all labels.")
+    return labels.astype(str) if kinds == {str} else labels
+
+
+def check_weight(weight: Any, n_rows: int) -> Array | None:
+    """Finite, non-negative float array (N,), or None."""
+    if weight is None:
+        return None
+    weight = np.asarray(_to_numpy(weight), dtype=np.float64)
+    if weight.shape != (n_rows,):
+        raise InputError(f"sample_weight must have shape ({n_rows},), got {weight.shape}.")
+    if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
+        raise InputError("sample_weight must be finite and not negative, with a positive sum.")
+    return weight
+
+
+def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+    """Raise unless ``value`` is one of ``allowed``."""
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+
+
+def _to_numpy(array: Any) -> Any:
+    if type(array).__module__.partition(".")[0] == "torch":
+        array = array.detach().cpu().numpy()
+    if getattr(array, "dtype", None) == np.float16:
+        array = np.asarray(array, dtype=np.float32)
+    return array
+
+
+def _check_finite(rows: Array) -> None:
+    with np.errstate(over="ignore", invalid="ignore"):
+        if np.isfinite(rows.sum()):
+            return
+    bad = np.argwhere(~np.isfinite(rows))
+    if len(bad):
+        row, column = bad[0]
+        raise InputError(
+            f"X contains NaN or infinity (inf) in {len(np.unique(bad[:, 0]))} of {len(rows)} rows, first at "
+            f"row {row}, column {column}; remove these rows or fill in the missing values."
+        )

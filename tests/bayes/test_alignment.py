@@ -1,0 +1,270 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from vbcgcd.bayes import (
+    AlignmentRule,
+    Posterior,
+    Prior,
+    Schedule,
+    align,
+    bhattacharyya,
+    log_det_along_path,
+    posterior_of,
+    run_svi,
+    statistics_by_label,
+    volume_ratio,
+)
+from vbcgcd.bayes.svi import SviInfo
+
+SEEDS = st.integers(0, 2**32 - 1)
+quick = settings(max_examples=30, deadline=None)
+
+
+def one_category(rows, structure="full"):
+    return statistics_by_label(rows, np.zeros(len(rows), dtype=int), 1, structure=structure)
+
+
+def explicit_log_det(textbook, prior, rows, tau):
+    """log det of the plug-in covariance when every row counts tau, from explicit matrices."""
+    _, _, nu, psi = textbook(rows, prior.kappa, prior.nu, prior.scale * np.eye(prior.dim), weight=tau)
+    if prior.structure == "diagonal":
+        psi = np.diag(np.diag(psi))
+    return np.linalg.slogdet(psi / (nu - prior.block - 1))[1]
+
+
+# --- the ratio ----------------------------------------------------------------------------------------
+
+
+@quick
+@given(seed=SEEDS, dim=st.integers(1, 4), n_known=st.integers(1, 6))
+def test_volume_ratio_compares_determinants(seed, dim, n_known):
+    roots = np.random.default_rng(seed).normal(size=(n_known + 2, dim, dim))
+    matrices = roots @ roots.transpose(0, 2, 1) + 0.1 * np.eye(dim)
+    determinants = np.linalg.det(matrices)
+    logs = np.linalg.slogdet(matrices)[1]
+    expected = np.log(determinants[:2] / determinants[2:].mean())
+    np.testing.assert_allclose(volume_ratio(logs[:2], logs[2:]), expected, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_volume_ratio_is_finite_where_determinants_are_not(scale):
+    rng = np.random.default_rng(0)
+    roots = rng.normal(size=(3, 384, 384)) / np.sqrt(384)
+    matrices = scale * (roots @ roots.transpose(0, 2, 1) + np.eye(384))
+    with np.errstate(all="ignore"):
+        assert set(np.linalg.det(matrices)) <= {0.0, np.inf}
+    prior = Prior(384, nu=1000.0, variance=scale)
+    posteriors = []
+    for matrix in matrices:
+        rows = rng.multivariate_normal(np.zeros(384), matrix, size=60, method="cholesky")
+        posteriors.append(posterior_of(prior, one_category(rows)))
+    logs = np.array([np.linalg.slogdet(p.covariance(0))[1] for p in posteriors])
+    found = np.concatenate([p.log_det_covariance for p in posteriors])
+    np.testing.assert_allclose(found, logs, rtol=1e-9)
+    # log of the mean of two volumes, from their difference: nothing overflows.
+    mean_of_known = logs[2] + np.log((1 + np.exp(logs[1] - logs[2])) / 2)
+    ratio = volume_ratio(found[:1], found[1:])
+    assert np.isfinite(ratio).all()
+    np.testing.assert_allclose(ratio, [logs[0] - mean_of_known], rtol=1e-9, atol=1e-7)
+
+
+# --- the path -----------------------------------------------------------------------------------------
+
+
+@quick
+@given(
+    seed=SEEDS,
+    structure=st.sampled_from(["full", "diagonal"]),
+    tau=st.floats(0, 1),
+    kappa=st.floats(0.01, 5),
+    variance=st.floats(0.1, 10),
+)
+def test_log_det_along_the_path_matches_explicit_matrices(
+    make_problem, textbook, seed, structure, tau, kappa, variance
+):
+    rows, _ = make_problem(seed, dim=3, n_rows=20)
+    prior = Prior(3, kappa=kappa, nu=6.5, variance=variance, structure=structure)
+    found = log_det_along_path(prior, one_category(rows, structure))(tau)
+    np.testing.assert_allclose(found, explicit_log_det(textbook, prior, rows, tau), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+@pytest.mark.parametrize("spread", [0.3, 2.0])
+@pytest.mark.parametrize("target", [0.0, 0.4])
+@pytest.mark.parametrize("seed", range(3))
+def test_align_stops_at_the_first_crossing_of_a_brute_force_scan(textbook, structure, spread, target, seed):
+    rng = np.random.default_rng(seed)
+    rows = spread * rng.normal(size=(30, 3)) @ (np.eye(3) + 0.3 * rng.normal(size=(3, 3))) + 0.5
+    prior = Prior(3, kappa=0.1, nu=8.0, structure=structure)
+    end = explicit_log_det(textbook, prior, rows, 1.0)
+    known = np.array([0.5 * end + 0.1, 0.5 * end - 0.2]) - target  # volumes about half way
+    found = align(prior, one_category(rows, structure), known, target=target)
+
+    mean_known = np.log(np.exp(known).mean())
+    taus = np.linspace(0, 1, 2001)
+    ratio = np.array([explicit_log_det(textbook, prior, rows, t) for t in taus]) - mean_known
+    crossing = np.flatnonzero(np.diff(np.sign(ratio - target)) != 0)[0]
+    assert taus[crossing] - 1e-9 <= found.tau[0] <= taus[crossing + 1] + 1e-9
+    np.testing.assert_allclose(found.before, [ratio[-1]], atol=1e-9)
+    np.testing.assert_allclose(found.after, [target], atol=1e-8)
+    tempered = posterior_of(prior, found.statistics).covariance(0)
+    np.testing.assert_allclose(np.linalg.slogdet(tempered)[1] - mean_known, target, atol=1e-8)
+    np.testing.assert_allclose(found.statistics.count, 30 * found.tau)
+
+
+def test_align_treats_each_category_by_itself(make_problem, textbook):
+    rows, labels = make_problem(0, dim=3)
+    prior = Prior(3, kappa=0.1, nu=8.0)
+    ends = [explicit_log_det(textbook, prior, rows[labels == k], 1.0) for k in range(3)]
+    known = np.array([min(ends) / 2])
+    found = align(prior, statistics_by_label(rows, labels, 3), known)
+    for k in range(3):
+        alone = align(prior, one_category(rows[labels == k]), known)
+        np.testing.assert_allclose(found.tau[k], alone.tau[0], rtol=1e-6)
+        reached = explicit_log_det(textbook, prior, rows[labels == k], found.tau[k]) - known[0]
+        np.testing.assert_allclose(found.after[k], reached, atol=1e-8)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+@pytest.mark.parametrize("known", [-50.0, 50.0])
+def test_without_a_crossing_the_whole_path_is_taken(structure, known):
+    rows = np.random.default_rng(0).normal(size=(30, 3))
+    statistics = one_category(rows, structure)
+    found = align(Prior(3, nu=8.0, structure=structure), statistics, np.array([known]))
+    np.testing.assert_array_equal(found.tau, [1.0])
+    np.testing.assert_array_equal(found.before, found.after)
+    np.testing.assert_array_equal(found.statistics.scatter, statistics.scatter)
+
+
+@pytest.mark.parametrize("tau", [0.25, 0.3])
+def test_a_crossing_exactly_on_a_round_tau_is_found(tau):
+    rows = 0.2 * np.random.default_rng(1).normal(size=(30, 3))
+    prior, statistics = Prior(3, nu=8.0), one_category(rows)
+    goal = log_det_along_path(prior, statistics)(tau)
+    np.testing.assert_allclose(align(prior, statistics, np.array([goal])).tau, [tau], rtol=1e-6)
+
+
+def test_a_short_rise_near_the_prior_is_the_first_crossing(textbook):
+    # Far from the prior mean the volume first rises, with the mean, and then falls, with the scatter.
+    rng = np.random.default_rng(0)
+    rows = 0.2 * rng.normal(size=(1000, 16)) + 15.0
+    prior = Prior(16, kappa=0.01)
+    taus = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 800)])
+    volumes = np.array([explicit_log_det(textbook, prior, rows, t) for t in taus])
+    goal = volumes.max() / 2  # above the start, below the top
+    crossing = np.flatnonzero(np.diff(np.sign(volumes - goal)) != 0)[0]
+    found = align(prior, one_category(rows), np.array([goal]))
+    assert taus[crossing] - 1e-9 <= found.tau[0] <= taus[crossing + 1] + 1e-9
+
+
+# --- the stopping rule --------------------------------------------------------------------------------
+
+
+def svi_with_rule(rows, known, target=0.0, **options):
+    prior = Prior(rows.shape[1], nu=8.0)
+    rule = AlignmentRule(np.asarray(known), target=target)
+    options = {"batch_size": None, "schedule": Schedule(delay=1000, forget=1)} | options
+    return run_svi(prior, rows, stop=rule, max_steps=400, patience=1000, **options)
+
+
+@pytest.mark.parametrize("target", [0.0, 0.5])
+@pytest.mark.parametrize("batch_size", [None, 50])
+def test_rule_stops_at_the_crossing_though_the_ratio_is_negative_at_the_start(target, batch_size):
+    rows = 3.0 * np.random.default_rng(0).normal(size=(200, 3))
+    known = [2.0, 2.5]  # larger than the prior's: R < 0 before the first step
+    goal = np.log(np.exp(known).mean()) + target
+    result = svi_with_rule(rows, known, target, batch_size=batch_size, random_state=0)
+    assert result.reason == "stopping rule"
+    volumes = np.array([info.log_det for info in result.trace])
+    assert len(volumes) > 1
+    assert (volumes[:-1] < goal).all()
+    assert volumes[-1] >= goal
+
+
+def test_rule_stops_at_the_crossing_from_above():
+    rows = 0.3 * np.random.default_rng(0).normal(size=(200, 3))
+    result = svi_with_rule(rows, [-2.0, -2.5])
+    goal = np.log(np.exp([-2.0, -2.5]).mean())
+    volumes = np.array([info.log_det for info in result.trace])
+    assert result.reason == "stopping rule"
+    assert len(volumes) > 1
+    assert (volumes[:-1] > goal).all()
+    assert volumes[-1] <= goal
+
+
+@pytest.mark.parametrize("known", [30.0, -30.0])
+def test_rule_lets_training_end_where_there_is_no_crossing(known):
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    result = svi_with_rule(rows, [known])
+    assert result.reason == "max_steps"
+
+
+def test_rule_that_starts_on_the_goal_waits_for_the_first_side():
+    rule = AlignmentRule(np.array([0.0]), start=0.0)
+    answers = [rule(SviInfo(i, 1.0, 0.0, v)) for i, v in enumerate([0.3, 0.5, 0.1, -0.1])]
+    assert answers == [False, False, False, True]
+
+
+def test_rule_counts_from_the_given_start():
+    rule = AlignmentRule(np.array([1.0]), start=3.0)
+    assert not rule(SviInfo(1, 1.0, 0.0, 2.0))
+    assert rule(SviInfo(2, 1.0, 0.0, 0.5))
+
+
+# --- Bhattacharyya ------------------------------------------------------------------------------------
+
+
+def explicit_bhattacharyya(mean, covariance):
+    middle = covariance.mean(axis=0)
+    gap = mean[0] - mean[1]
+    volume = np.linalg.det(middle) / np.sqrt(np.linalg.det(covariance[0]) * np.linalg.det(covariance[1]))
+    return gap @ np.linalg.inv(middle) @ gap / 8 + np.log(volume) / 2
+
+
+@quick
+@given(seed=SEEDS, dim=st.integers(1, 4), structure=st.sampled_from(["full", "diagonal", "shared"]))
+def test_bhattacharyya_matches_the_formula_and_is_a_symmetric_distance(make_problem, seed, dim, structure):
+    rows, labels = make_problem(seed, n_categories=2, dim=dim, n_rows=30)
+    posterior = posterior_of(
+        Prior(dim, structure=structure), statistics_by_label(rows, labels, 2, structure=structure)
+    )
+    covariance = np.array([posterior.covariance(k) for k in range(2)])
+    found = bhattacharyya(posterior, 0, 1)
+    np.testing.assert_allclose(
+        found, explicit_bhattacharyya(posterior.mean, covariance), rtol=1e-7, atol=1e-9
+    )
+    np.testing.assert_allclose(bhattacharyya(posterior, 1, 0), found, rtol=1e-10)
+    np.testing.assert_allclose(bhattacharyya(posterior, 1, 1), 0, atol=1e-10)
+    assert found > 0
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.5, 4.0])
+@pytest.mark.parametrize("deviation", [0.5, 1.0, 3.0])
+def test_bhattacharyya_in_one_dimension_is_the_overlap_integral(gap, deviation):
+    posterior = Posterior(
+        np.array([[0.0], [gap]]),
+        np.ones(2),
+        np.array([7.0, 4.0]),
+        np.array([[np.sqrt(5.0)], [deviation * np.sqrt(2.0)]]),
+        "full",
+    )
+    overlap, _ = integrate.quad(
+        lambda x: np.sqrt(stats.norm.pdf(x) * stats.norm.pdf(x, gap, deviation)), -30, 30, points=[0, gap]
+    )
+    np.testing.assert_allclose(bhattacharyya(posterior, 0, 1), -np.log(overlap), atol=1e-8)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_bhattacharyya_is_finite_in_high_dimension(scale):
+    rng = np.random.default_rng(0)
+    rows = np.sqrt(scale) * rng.normal(size=(100, 384))
+    prior = Prior(384, nu=800.0, variance=scale)
+    posterior = posterior_of(prior, statistics_by_label(rows, np.repeat([0, 1], 50), 2))
+    first, second = posterior.covariance(0), posterior.covariance(1)
+    middle, gap = (first + second) / 2, posterior.mean[0] - posterior.mean[1]
+    logs = [np.linalg.slogdet(m)[1] for m in (middle, first, second)]
+    expected = gap @ np.linalg.solve(middle, gap) / 8 + 0.5 * (logs[0] - (logs[1] + logs[2]) / 2)
+    np.testing.assert_allclose(bhattacharyya(posterior, 0, 1), expected, rtol=1e-8)
