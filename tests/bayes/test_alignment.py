@@ -147,20 +147,23 @@ def test_a_crossing_exactly_on_a_round_tau_is_found(tau):
     np.testing.assert_allclose(align(prior, statistics, np.array([goal])).tau, [tau], rtol=1e-6)
 
 
-def test_a_short_rise_near_the_prior_is_the_first_crossing(textbook):
+def test_a_rise_within_the_first_row_of_statistics_is_no_crossing(textbook):
     # Far from the prior mean the volume first rises, with the mean, and then falls, with the scatter.
     rng = np.random.default_rng(0)
     rows = 0.2 * rng.normal(size=(1000, 16)) + 15.0
     prior = Prior(16, kappa=0.01)
-    taus = np.concatenate([[0.0], np.geomspace(1e-7, 1.0, 800)])
+    taus = np.geomspace(1e-7, 1.0, 800)
     volumes = np.array([explicit_log_det(textbook, prior, rows, t) for t in taus])
     goal = volumes.max() / 2  # above the start, below the top
-    crossing = np.flatnonzero(np.diff(np.sign(volumes - goal)) != 0)[0]
-    found = align(prior, one_category(rows), np.array([goal]))
-    assert taus[crossing] - 1e-9 <= found.tau[0] <= taus[crossing + 1] + 1e-9
+    assert taus[volumes > goal].max() < 1e-3
+    assert align(prior, one_category(rows), np.array([goal])).tau[0] == 1.0
 
 
-# --- the stopping rule --------------------------------------------------------------------------------
+def test_tau_is_never_less_than_one_row():
+    rng = np.random.default_rng(1)
+    statistics = one_category(0.1 * rng.normal(size=(500, 4)))
+    found = align(Prior(4), statistics, np.array([-1e-9]))
+    assert found.tau[0] == pytest.approx(1 / 500)
 
 
 def svi_with_rule(rows, known, target=0.0, **options):

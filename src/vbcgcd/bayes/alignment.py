@@ -27,13 +27,13 @@ from vbcgcd.bayes.svi import SviInfo
 Array = NDArray[Any]
 
 #: Points along the path at which the ratio is looked at before the root is refined.
-PATH_POINTS = 65
+PATH_POINTS = 129
 
 __all__ = ["Alignment", "AlignmentRule", "align", "bhattacharyya", "log_det_along_path", "volume_ratio"]
 
 
 def mean_log_volume(log_det_known: Array) -> float:
-    """log of the mean determinant, from log-determinants."""
+    """Log of the mean determinant, from log-determinants."""
     return float(logsumexp(log_det_known) - np.log(len(log_det_known)))
 
 
@@ -120,13 +120,15 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
     -------
     Alignment
         ``tau`` is the first crossing on the way from the prior (0) to the posterior (1), and 1 where
-        there is none.
+        there is none. It is never less than one row's worth of statistics: below that the mean itself
+        would still be the prior's.
     """
     goal = mean_log_volume(np.asarray(log_det_known)) + target
     taus, before, after = [], [], []
     for k in range(len(statistics)):
         log_det = log_det_along_path(prior, statistics.take([k]))
-        tau = _first_crossing(lambda t, f=log_det: f(t) - goal)  # type: ignore[misc]
+        one_row = min(1.0, 1.0 / max(float(statistics.count[k]), 1e-12))
+        tau = _first_crossing(lambda t, f=log_det: f(t) - goal, one_row)  # type: ignore[misc]
         taus.append(tau)
         before.append(log_det(1.0) - goal + target)
         after.append(log_det(tau) - goal + target)
@@ -134,14 +136,17 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
     return Alignment(statistics * tau_array, tau_array, np.array(before), np.array(after))
 
 
-def _first_crossing(function: Any) -> float:
-    grid = np.linspace(0.0, 1.0, PATH_POINTS) ** 2  # the volume moves fastest near the prior
-    values = np.array([function(t) for t in grid])
-    changes = np.flatnonzero(np.sign(values[1:]) * np.sign(values[:-1]) < 0)
-    if len(changes) == 0:
+def _first_crossing(function: Any, smallest: float) -> float:
+    """First tau at which ``function`` leaves the side on which it starts; never below ``smallest``."""
+    grid = np.concatenate([[0.0], np.geomspace(smallest, 1.0, PATH_POINTS)])
+    sides = np.sign([function(t) for t in grid])
+    start = sides[np.flatnonzero(sides)[0]] if sides.any() else 0.0
+    left = np.flatnonzero((sides == -start) & (start != 0))
+    if len(left) == 0:
         return 1.0
-    i = changes[0]
-    return float(brentq(function, grid[i], grid[i + 1], xtol=1e-12))
+    if left[0] <= 1:
+        return smallest
+    return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=1e-15))
 
 
 def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:

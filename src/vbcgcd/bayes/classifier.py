@@ -116,9 +116,10 @@ class Classifier:
         for k in range(len(posterior)):
             ratio = (chunk - posterior.mean[k]) ** 2 / (posterior.factor[k] ** 2 * spread[k])
             out[:, k] = -0.5 * (freedom[k] + 1) * np.log1p(ratio).sum(axis=1, dtype=np.float64)
-        constant = gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(np.pi * spread)
-        log_det = posterior.log_det_scale if self.log_determinant else 0.0
-        return out + posterior.dim * constant - 0.5 * log_det
+        dim = posterior.dim
+        constant = dim * (gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(np.pi))
+        volume = posterior.log_det_scale + dim * np.log(spread)
+        return out + constant - 0.5 * (volume if self.log_determinant else dim * np.log(freedom))
 
 
 @dataclass(frozen=True)
@@ -139,9 +140,9 @@ class _DistanceToScore:
         if rule.predictive == "student":
             freedom, spread = nu - posterior.block + 1, (kappa + 1) / kappa
             constant = gammaln((freedom + dim) / 2) - gammaln(freedom / 2) - 0.5 * dim * np.log(np.pi)
-            constant = constant - 0.5 * dim * np.log(spread)
-            if rule.log_determinant:
-                constant = constant - 0.5 * posterior.log_det_scale
+            # Without the determinant the volume of the whole scale matrix goes, Psi spread / freedom.
+            volume = posterior.log_det_scale + dim * np.log(spread)
+            constant = constant - 0.5 * (volume if rule.log_determinant else dim * np.log(freedom))
             return cls(constant, 0.5 * (freedom + dim), spread)
         constant = np.full(len(posterior), -0.5 * dim * np.log(2 * np.pi))
         if rule.log_determinant:
@@ -219,10 +220,10 @@ def _scale_distance(chunk: Array, posterior: Posterior) -> Array:
     """Squared distances (z - m)^T Psi^-1 (z - m), float64 array (N, K)."""
     if posterior.structure == "diagonal":
         roots = posterior.factor.astype(np.float64)
-        rows = chunk.astype(np.float64)
-        weighted = posterior.mean / roots**2
+        rows, means = _centred(chunk, posterior.mean)
+        weighted = means / roots**2
         cross = rows**2 @ (1 / roots**2).T - 2 * rows @ weighted.T
-        return np.maximum(cross + (posterior.mean * weighted).sum(axis=1), 0.0)
+        return np.maximum(cross + (means * weighted).sum(axis=1), 0.0)
     if posterior.structure == "shared":
         upper = unpack_upper(posterior.factor[0].astype(np.float64), posterior.dim)
         rows = solve_lower(upper, np.array(chunk, dtype=np.float64))
@@ -239,6 +240,13 @@ def _scale_distance(chunk: Array, posterior: Posterior) -> Array:
 
 def _euclidean(rows: Array, means: Array) -> Array:
     """Squared Euclidean distances, float64 array (N, K)."""
-    rows, means = rows.astype(np.float64), means.astype(np.float64)
+    rows, means = _centred(rows, means)
     squared = (rows**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * rows @ means.T
     return np.maximum(squared, 0.0)
+
+
+def _centred(rows: Array, means: Array) -> tuple[Array, Array]:
+    """Both about the mean of the means, in float64: expanded squares cancel less near the origin."""
+    means = means.astype(np.float64)
+    center = means.mean(axis=0)
+    return rows.astype(np.float64) - center, means - center

@@ -81,7 +81,7 @@ def outer_packed(vector: Array) -> Array:
 def cholesky(matrix: Array) -> Array:
     """Lower Cholesky factor of a symmetric positive definite matrix, which is overwritten."""
     factor, info = lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
-    if info != 0:
+    if info != 0 or not np.isfinite(factor[-1, -1]):
         raise NumericalError(
             f"A {len(matrix)} by {len(matrix)} covariance is not positive definite (pivot {info}); "
             "use a stronger prior (larger prior_strength) or fewer components (n_components)."

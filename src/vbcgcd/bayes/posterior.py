@@ -93,17 +93,17 @@ class Posterior:
 
     @property
     def plugin_weight(self) -> Array:
-        """nu - D - 1, array (K,): the plug-in covariance is Psi divided by it."""
+        """Nu - D - 1, array (K,): the plug-in covariance is Psi divided by it."""
         return self.nu - self.block - 1
 
     @property
     def log_det_scale(self) -> Array:
-        """log det Psi of each category, array (K,)."""
+        """Log det Psi of each category, array (K,)."""
         return np.broadcast_to(log_det_factor(self.factor, self.dim), (len(self),))
 
     @property
     def log_det_covariance(self) -> Array:
-        """log det of the plug-in covariance of each category, array (K,)."""
+        """Log det of the plug-in covariance of each category, array (K,)."""
         return self.log_det_scale - self.dim * np.log(self.plugin_weight)
 
     @property

@@ -85,7 +85,7 @@ class Prior:
 
 
 def log_gamma_block(prior: Prior, nu: Array) -> Array:
-    """log Gamma_D(nu / 2), or the sum of D univariate ones for a diagonal covariance."""
+    """Log Gamma_D(nu / 2), or the sum of D univariate ones for a diagonal covariance."""
     nu = np.asarray(nu, dtype=np.float64)
     if prior.structure == "diagonal":
         return np.asarray(prior.dim * gammaln(nu / 2))
@@ -125,7 +125,7 @@ def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array, A
     """For each category: count, eigenvalues of the scatter, squared mean along its eigenvectors."""
     usable = np.flatnonzero(statistics.count > 1)
     if statistics.structure == "shared":
-        return _shared_spectrum(statistics, usable)
+        return _shared_spectrum(prior, statistics, usable)
     if len(usable) > EVIDENCE_CATEGORIES:
         usable = usable[np.linspace(0, len(usable) - 1, EVIDENCE_CATEGORIES).round().astype(int)]
     spectra = []
@@ -142,10 +142,12 @@ def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array, A
     return spectra
 
 
-def _shared_spectrum(statistics: Statistics, usable: Array) -> list[tuple[float, Array, Array]]:
+def _shared_spectrum(prior: Prior, statistics: Statistics, usable: Array) -> list[tuple[float, Array, Array]]:
     if len(usable) == 0:
         return []
-    values = np.linalg.eigvalsh(symmetric(statistics.scatter[0].astype(np.float64), statistics.dim))
+    shift = prior.kappa * statistics.count / (prior.kappa + statistics.count)
+    matrix = symmetric(statistics.scatter[0].astype(np.float64), statistics.dim)
+    values = np.linalg.eigvalsh(matrix + (statistics.mean.T * shift) @ statistics.mean)
     return [(float(statistics.count.sum()), np.maximum(values, 0), np.zeros(statistics.dim))]
 
 

@@ -221,6 +221,8 @@ def iter_label_statistics(
     chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[tuple[int, Statistics]]:
     """Like `statistics_by_label`, one category at a time, so that all need not be in memory together."""
+    if len(labels) and labels.max() >= n_categories:
+        raise InputError(f"Labels must be below n_categories = {n_categories}, got {labels.max()}.")
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(n_categories + 1))
     for k in range(n_categories):

@@ -41,7 +41,7 @@ class Schedule:
     def __post_init__(self) -> None:
         if self.delay < 0 or not 0 <= self.forget <= 1:
             raise InputError(
-                f"Schedule needs delay >= 0 and 0 <= forget <= 1, got delay={self.delay}, forget={self.forget}."
+                f"Schedule needs delay >= 0 and 0 <= forget <= 1, got {self.delay} and {self.forget}."
             )
 
     def __call__(self, step: int) -> float:
@@ -82,10 +82,9 @@ def svi_init(prior: Prior) -> SviState:
     return SviState(0, Statistics.empty(1, prior.dim, prior.structure))
 
 
-def svi_step(state: SviState, minibatch: Statistics, n_rows: float, rho: float) -> SviState:
-    """One natural-gradient step on the statistics of a minibatch out of ``n_rows`` rows."""
-    weight = rho * n_rows / float(minibatch.count[0])
-    return SviState(state.step + 1, state.statistics * (1 - rho) + minibatch * weight)
+def svi_step(state: SviState, minibatch: Statistics, multiplier: float, rho: float) -> SviState:
+    """One natural-gradient step on the statistics of a minibatch, ``multiplier`` = N / |B|."""
+    return SviState(state.step + 1, state.statistics * (1 - rho) + minibatch * (rho * multiplier))
 
 
 @dataclass(frozen=True)
@@ -148,13 +147,9 @@ def run_svi(
     posterior = posterior_of(prior, state.statistics)
     for indices in _minibatches(len(rows), batch_size, max_steps, rng):
         batch = everything if indices is None else _statistics(prior, rows[indices], weight[indices])
-        n_rows = float(everything.count[0])
-        if batch.count[0] == 0:
-            continue
         rho = schedule(state.step + 1)
-        # Weighted minibatches are rescaled by their share of rows, not of weight, to stay unbiased.
-        scale = n_rows if indices is None else float(batch.count[0]) * len(rows) / len(indices)
-        state = svi_step(state, batch, scale, rho)
+        multiplier = 1.0 if indices is None else len(rows) / len(indices)
+        state = svi_step(state, batch, multiplier, rho)
         posterior = posterior_of(prior, state.statistics)
         info = SviInfo(
             state.step,
