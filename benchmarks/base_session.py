@@ -1,17 +1,18 @@
 """Base session: accuracy against NCM, LDA and QDA; speed of fit and predict against QDA in the same run.
 
-    VBCGCD_DATA=... python benchmarks/base_session.py
+VBCGCD_DATA=... python benchmarks/base_session.py
 """
 
 from __future__ import annotations
 
 import numpy as np
-from common import LABELLED, console, fastest, load, table
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
-from sklearn.neighbors import NearestCentroid
+from sklearn.metrics.pairwise import euclidean_distances
+from sklearn.preprocessing import normalize
 from threadpoolctl import threadpool_limits
 
+from common import LABELLED, console, fastest, load, table
 from vbcgcd import CategoryDiscoverer
 
 SEEDS = (0, 1, 2)
@@ -27,9 +28,35 @@ def labelled_split(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
     rows = []
     for c in classes:
         members = rng.permutation(np.flatnonzero(train_y == c))
-        rows.append(members[: int(round(0.8 * len(members)))])
+        rows.append(members[: round(0.8 * len(members))])
     chosen, keep = np.concatenate(rows), np.isin(test_y, classes)
     return train_x[chosen], train_y[chosen], test_x[keep], test_y[keep]
+
+
+def ncm(x: np.ndarray, y: np.ndarray, tx: np.ndarray, ty: np.ndarray) -> float:
+    """Nearest class mean, Euclidean, on rows of unit length or as they are, whichever is better."""
+    scores = []
+    for scale in (lambda a: a, normalize):
+        means = np.stack([scale(x)[y == c].mean(axis=0) for c in np.unique(y)])
+        nearest = euclidean_distances(scale(tx), means).argmin(axis=1)
+        scores.append(float(np.mean(np.unique(y)[nearest] == ty)))
+    return max(scores)
+
+
+def best_qda(x: np.ndarray, y: np.ndarray, tx: np.ndarray, ty: np.ndarray) -> float:
+    """QDA's best accuracy over regularisation and dimension, both chosen on the test rows: a flattered rival.
+
+    Its covariances need more rows than dimensions, so fewer components are tried as well.
+    """
+    pca = PCA(min(DIM, x.shape[1]), random_state=0).fit(x)
+    zx, zt = pca.transform(x), pca.transform(tx)
+    fewest = np.unique(y, return_counts=True)[1].min()
+    dims = [d for d in (32, 64, 128, 256, DIM) if d < fewest]
+    return max(
+        QuadraticDiscriminantAnalysis(reg_param=r).fit(zx[:, :d], y).score(zt[:, :d], ty)
+        for r in REG_PARAMS
+        for d in dims
+    )
 
 
 def accuracy() -> None:
@@ -39,19 +66,13 @@ def accuracy() -> None:
         for seed in SEEDS:
             x, y, tx, ty = labelled_split(name, seed)
             scores.setdefault("vbcgcd", []).append(CategoryDiscoverer().fit(x, y).score(tx, ty))
-            scores.setdefault("NCM", []).append(NearestCentroid().fit(x, y).score(tx, ty))
+            scores.setdefault("NCM", []).append(ncm(x, y, tx, ty))
             lda = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto")
             scores.setdefault("LDA, shrinkage", []).append(lda.fit(x, y).score(tx, ty))
-            # QDA gets the principal components it needs and the reg_param that is best on the test rows.
-            pca = PCA(min(DIM, x.shape[1]), random_state=0).fit(x)
-            zx, zt = pca.transform(x), pca.transform(tx)
-            best = max(QuadraticDiscriminantAnalysis(reg_param=r).fit(zx, y).score(zt, ty) for r in REG_PARAMS)
-            scores.setdefault("QDA, best reg_param", []).append(best)
-        rows += [
-            (name, m, f"{100 * np.mean(s):.2f}", f"{100 * np.std(s):.2f}") for m, s in scores.items()
-        ]
+            scores.setdefault("QDA, best reg_param", []).append(best_qda(x, y, tx, ty))
+        rows += [(name, m, f"{100 * np.mean(s):.2f}", f"{100 * np.std(s):.2f}") for m, s in scores.items()]
     table(
-        f"Base-session test accuracy, mean of {len(SEEDS)} class orders (80 % of the rows of half of the classes)",
+        f"Base-session test accuracy, {len(SEEDS)} class orders (80 % of the rows of half of the classes)",
         ("dataset", "method", "accuracy %", "sd"),
         rows,
     )
@@ -78,18 +99,23 @@ def speed() -> None:
         kind = np.dtype(dtype).name
         rows.append((f"fit, QDA on {kind}", f"{fit:.2f}", f"{qda_fit:.2f}", f"{qda_fit / fit:.1f}"))
         rows.append(
-            (f"predict, QDA on {kind}", f"{predict:.2f}", f"{qda_predict:.2f}", f"{qda_predict / predict:.1f}")
+            (
+                f"predict, QDA on {kind}",
+                f"{predict:.2f}",
+                f"{qda_predict:.2f}",
+                f"{qda_predict / predict:.1f}",
+            )
         )
     table(
-        f"Speed, {len(np.unique(y))} categories of CIFAR-100, D = {DIM}, {len(x)} rows to fit, {len(test)} to predict",
+        f"Speed, {len(np.unique(y))} categories of CIFAR-100, D = {DIM}, fit {len(x)} rows, predict {len(test)}",
         ("", "vbcgcd s", "QDA s", "times faster"),
         rows,
     )
     dense = 2 * len(test) * len(np.unique(y)) * DIM**2
     console.print(
         f"predict: {100 * np.mean(fast == exact):.2f} % of rows as in float64; "
-        f"{dense / predict / rate:.2f} of the machine's float32 matrix-product rate of {rate / 1e9:.0f} GFLOP/s, "
-        "counting the operations of dense squared distances."
+        f"{dense / predict / rate:.2f} of the machine's float32 matrix-product rate "
+        f"({rate / 1e9:.0f} GFLOP/s), counting the operations of dense squared distances."
     )
 
 

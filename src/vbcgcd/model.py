@@ -20,7 +20,8 @@ from vbcgcd.bayes import (
     posterior_of,
     run_svi,
 )
-from vbcgcd.bayes.prior import EVIDENCE_CATEGORIES
+from vbcgcd.bayes.calibration import LeftOut, calibrate_strength
+from vbcgcd.bayes.linalg import packed_size
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.discovery.reduce import fit_reducer
 from vbcgcd.errors import InputError, NotFittedError
@@ -29,6 +30,11 @@ from vbcgcd.validation import check_choice, check_labels, check_rows
 Array = NDArray[Any]
 #: Rows reduced at a time while statistics are gathered.
 BLOCK_ROWS = 8192
+#: Labelled categories and rows on which the prior is calibrated: one number needs no more.
+CALIBRATION_CATEGORIES = 32
+CALIBRATION_ROWS = 1500
+#: Statistics are kept between the two steps of `fit` up to this size, and gathered twice beyond it.
+HELD_BYTES = 64 * 2**20
 
 __all__ = ["CategoryDiscoverer"]
 
@@ -43,11 +49,15 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     whiten : bool, default=True
         Whiten by the pooled within-category covariance of the labelled rows. False gives plain principal
         components, as in the paper.
-    whiten_shrinkage : float, default=0.1
-        Weight of the mean variance in that covariance.
-    prior_strength : float or None, default=None
-        Degrees of freedom of the prior covariance: how many rows it is worth. None lets the evidence of
-        the labelled categories choose.
+    normalise : bool or "auto", default="auto"
+        Scale embeddings to unit length first. "auto" leaves out labelled rows and keeps what predicts them
+        better.
+    whiten_shrinkage : float or "auto", default="auto"
+        Weight of the mean variance in the whitening covariance; "auto" decides likewise.
+    prior_strength : float, "auto" or "evidence", default="auto"
+        Degrees of freedom of the prior covariance: how many rows it is worth. "auto" decides likewise for
+        full covariances; "evidence" maximises the evidence of the labelled categories, which "auto" does
+        for the other structures.
     mean_precision_prior : float, default=0.01
         How many rows the prior mean is worth.
     covariance : {"full", "diagonal", "shared"}, default="full"
@@ -69,6 +79,9 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     reducer_ : Reducer
         The frozen projection.
     prior_ : Prior
+    temperature_ : float
+        Probabilities are softmax(temperature log-density): densities in many dimensions are too sure of
+        themselves, and leaving out labelled rows tells by how much.
     posterior_ : Posterior
         Of all categories, in the order of ``classes_``.
 
@@ -87,8 +100,9 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         n_components: int | None = 384,
         whiten: bool = True,
-        whiten_shrinkage: float = 0.1,
-        prior_strength: float | None = None,
+        normalise: bool | str = "auto",
+        whiten_shrinkage: float | str = "auto",
+        prior_strength: float | str = "auto",
         mean_precision_prior: float = 0.01,
         covariance: str = "full",
         inference: str = "exact",
@@ -100,6 +114,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         self.n_components = n_components
         self.whiten = whiten
+        self.normalise = normalise
         self.whiten_shrinkage = whiten_shrinkage
         self.prior_strength = prior_strength
         self.mean_precision_prior = mean_precision_prior
@@ -133,11 +148,13 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             codes,
             n_components=self.n_components,
             whiten=self.whiten,
+            normalise=self.normalise,
             shrinkage=self.whiten_shrinkage,
             random_state=self.random_state,
         )
-        self.prior_ = self._calibrated_prior(rows, codes)
-        self.posterior_ = self._fit_posterior(rows, codes)
+        statistics = self._held_statistics(rows, codes)
+        self.prior_, self.temperature_ = self._calibrated_prior(rows, codes, statistics)
+        self.posterior_ = self._fit_posterior(rows, codes, statistics)
         self.classes_ = classes
         return self
 
@@ -147,8 +164,9 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.classes_[self._classifier().predict(reduced, self.posterior_)])
 
     def predict_log_proba(self, X: Any) -> Array:
-        """Log-probability of each category, array (N, K), equal prior weights."""
-        return log_normalise(self._log_density(X))
+        """Log-probability of each category, array (N, K): calibrated, with equal prior weights."""
+        log_density = self._log_density(X)
+        return log_normalise(self.temperature_ * log_density)
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each category, array (N, K)."""
@@ -178,6 +196,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("inference", self.inference, ("exact", "svi"))
         check_choice("predictive", self.predictive, ("plugin", "student"))
         check_choice("metric", self.metric, ("mahalanobis", "euclidean"))
+        if isinstance(self.prior_strength, str):
+            check_choice("prior_strength", self.prior_strength, ("auto", "evidence"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
         if self.inference == "svi" and self.covariance == "shared":
             raise InputError(
@@ -185,29 +205,62 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "'shared'; use inference='exact'."
             )
 
-    def _calibrated_prior(self, rows: Array, codes: Array) -> Prior:
+    def _held_statistics(self, rows: Array, codes: Array) -> Statistics | None:
+        """Statistics of all categories, or None where they would take too much memory at once."""
+        n_categories, dim = int(codes.max()) + 1, self.reducer_.n_components
+        width = dim if self.covariance == "diagonal" else packed_size(dim)
+        if self.covariance != "shared" and 8 * n_categories * width > HELD_BYTES:
+            return None
+        return Statistics.concatenate([s for _, s in self._statistics(rows, codes)])
+
+    def _calibrated_prior(
+        self, rows: Array, codes: Array, statistics: Statistics | None
+    ) -> tuple[Prior, float]:
+        """The prior, and the temperature of its probabilities."""
         dim = self.reducer_.n_components
         block = 1 if self.covariance == "diagonal" else dim
-        strength = block + 2.0 if self.prior_strength is None else float(self.prior_strength)
-        prior = Prior(dim, self.mean_precision_prior, strength, structure=self.covariance)  # type: ignore[arg-type]
-        if self.prior_strength is not None:
-            return prior
-        found = np.unique(codes)
-        if len(found) > EVIDENCE_CATEGORIES and self.covariance != "shared":
-            found = found[np.linspace(0, len(found) - 1, EVIDENCE_CATEGORIES).round().astype(int)]
-        parts = [part for k, part in self._statistics(rows, np.where(np.isin(codes, found), codes, -1))]
-        return choose_strength(prior, Statistics.concatenate([p for p in parts if p.count[0] > 0]))
+        given = None if isinstance(self.prior_strength, str) else float(self.prior_strength)
+        prior = Prior(
+            dim, self.mean_precision_prior, block + 2.0 if given is None else given, structure=self.covariance
+        )  # type: ignore[arg-type]
+        if given is not None:
+            return prior, 1.0
+        chosen = _spread_out(
+            np.unique(codes), len(codes) if self.covariance == "shared" else CALIBRATION_CATEGORIES
+        )
+        part = np.searchsorted(chosen, codes)
+        part = np.where(chosen[np.minimum(part, len(chosen) - 1)] == codes, part, -1)
+        if statistics is None:
+            statistics = Statistics.concatenate([s for _, s in self._statistics(rows, part)])
+        elif len(chosen) < len(statistics):
+            statistics = statistics.take(chosen)
+        eligible = np.flatnonzero((part >= 0) & (statistics.count[part] > 1))
+        if (
+            self.covariance != "full"
+            or self.prior_strength == "evidence"
+            or len(chosen) < 2
+            or len(eligible) < 2
+        ):
+            return choose_strength(prior, statistics), 1.0
+        rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
+        picked = rng.permutation(eligible)[:CALIBRATION_ROWS]
+        weight = (1 - self.reducer_.shrinkage) / max(len(codes) - len(np.unique(codes)), 1)
+        left_out = LeftOut(
+            self.reducer_.transform(rows[picked]), part[picked], weight if self.reducer_.whitened else 0.0
+        )
+        calibration = calibrate_strength(prior, statistics, left_out)
+        return calibration.prior, calibration.temperature
 
-    def _fit_posterior(self, rows: Array, codes: Array) -> Posterior:
+    def _fit_posterior(self, rows: Array, codes: Array, statistics: Statistics | None) -> Posterior:
         n_categories = int(codes.max()) + 1
         if self.inference == "svi":
-            parts = ((k, self._svi_statistics(rows[codes == k], k)) for k in range(n_categories))
-        else:
-            parts = self._statistics(rows, codes)
-        if self.covariance == "shared":
-            everything = Statistics.concatenate([part for _, part in parts])
-            return posterior_of(self.prior_, everything, dtype=self.dtype)
-        return posterior_from_parts(self.prior_, parts, n_categories, dtype=self.dtype)
+            fitted = ((k, self._svi_statistics(rows[codes == k], k)) for k in range(n_categories))
+            return posterior_from_parts(self.prior_, fitted, n_categories, dtype=self.dtype)
+        if statistics is not None:
+            return posterior_of(self.prior_, statistics, dtype=self.dtype)
+        return posterior_from_parts(
+            self.prior_, self._statistics(rows, codes), n_categories, dtype=self.dtype
+        )
 
     def _svi_statistics(self, rows: Array, k: int) -> Statistics:
         reduced = self.reducer_.transform(rows, dtype=np.float64)
@@ -228,3 +281,10 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             for k, part in iter_label_statistics(block, shifted, last - first, structure=self.covariance):  # type: ignore[arg-type]
                 yield first + k, part
             first = last
+
+
+def _spread_out(items: Array, most: int) -> Array:
+    """At most ``most`` of the items, evenly spaced."""
+    if len(items) <= most:
+        return items
+    return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])

@@ -128,7 +128,7 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
     for k in range(len(statistics)):
         log_det = log_det_along_path(prior, statistics.take([k]))
         one_row = min(1.0, 1.0 / max(float(statistics.count[k]), 1e-12))
-        tau = _first_crossing(lambda t, f=log_det: f(t) - goal, one_row)  # type: ignore[misc]
+        tau = _first_crossing(lambda t, f=log_det: f(t) - goal, one_row)
         taus.append(tau)
         before.append(log_det(1.0) - goal + target)
         after.append(log_det(tau) - goal + target)

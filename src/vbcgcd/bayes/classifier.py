@@ -23,6 +23,8 @@ Predictive = Literal["plugin", "student"]
 
 #: Rows scored at a time: the scratch is this many rows, 6 MB for 384 dimensions in float32.
 CHUNK_ROWS = 4096
+#: Scores of rows under categories held at a time by `predict`.
+CHUNK_SCORES = 2**20
 #: Shares of the dimensions after which categories that cannot win any more are dropped.
 STAGES = (0.5, 0.7, 0.85, 1.0)
 
@@ -84,7 +86,7 @@ class Classifier:
             out[start : start + chunk_rows] = self._score(chunk, posterior)
         return out
 
-    def predict(self, rows: Array, posterior: Posterior, *, chunk_rows: int = CHUNK_ROWS) -> Array:
+    def predict(self, rows: Array, posterior: Posterior, *, chunk_rows: int | None = None) -> Array:
         """Index of the category with the highest log-density, int array (N,).
 
         With full covariances most categories are abandoned early: the triangular solve yields the squared
@@ -92,6 +94,7 @@ class Classifier:
         cannot win.
         """
         out = np.empty(len(rows), dtype=np.intp)
+        chunk_rows = chunk_rows or min(CHUNK_ROWS, max(CHUNK_SCORES // len(posterior), 1))
         skipping = self.metric == "mahalanobis" and posterior.structure == "full" and posterior.dim >= 32
         scoring = _DistanceToScore.of(self, posterior)
         for start in range(0, len(rows), chunk_rows):

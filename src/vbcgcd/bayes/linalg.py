@@ -20,6 +20,7 @@ Array = NDArray[Any]
 
 __all__ = [
     "cholesky",
+    "cholesky_upper",
     "diagonal_positions",
     "log_det_factor",
     "outer_packed",
@@ -78,15 +79,27 @@ def outer_packed(vector: Array) -> Array:
     return pack_lower(np.outer(vector, vector))
 
 
-def cholesky(matrix: Array) -> Array:
-    """Lower Cholesky factor of a symmetric positive definite matrix, which is overwritten."""
-    factor, info = lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
+def cholesky_upper(upper: Array) -> Array:
+    """Transposed lower Cholesky factor (Fortran order, zeros below the diagonal) of a symmetric matrix.
+
+    Parameters
+    ----------
+    upper : array (D, D) in Fortran order, float64 or float32
+        Only its upper triangle is read. It is overwritten.
+    """
+    kind = lapack.spotrf if upper.dtype == np.float32 else lapack.dpotrf
+    factor, info = kind(upper, lower=0, clean=1, overwrite_a=1)
     if info != 0 or not np.isfinite(factor[-1, -1]):
         raise NumericalError(
-            f"A {len(matrix)} by {len(matrix)} covariance is not positive definite (pivot {info}); "
+            f"A {len(upper)} by {len(upper)} covariance is not positive definite (pivot {info}); "
             "use a stronger prior (larger prior_strength) or fewer components (n_components)."
         )
-    return np.asarray(factor).T
+    return np.asarray(factor)
+
+
+def cholesky(matrix: Array) -> Array:
+    """Lower Cholesky factor of a symmetric positive definite matrix, which is overwritten."""
+    return cholesky_upper(matrix.T).T
 
 
 def solve_lower(upper: Array, rows: Array) -> Array:

@@ -21,6 +21,7 @@ from scipy.special import digamma
 
 from vbcgcd.bayes.linalg import (
     cholesky,
+    cholesky_upper,
     log_det_factor,
     outer_packed,
     pack_lower,
@@ -198,10 +199,10 @@ def _factor(prior: Prior, part: Statistics) -> Array:
     shift = prior.kappa * count / (prior.kappa + count)
     if prior.structure == "diagonal":
         return np.sqrt(prior.scale + part.scatter[0] + shift * mean**2)
-    scale = symmetric(part.scatter[0].astype(np.float64), prior.dim)
-    scale += shift * np.outer(mean, mean)
-    scale[np.diag_indices(prior.dim)] += prior.scale
-    return pack_lower(cholesky(scale))
+    upper = unpack_upper(part.scatter[0].astype(np.float64, copy=False), prior.dim)
+    upper += shift * np.outer(mean, mean)
+    upper[np.diag_indices(prior.dim)] += prior.scale
+    return pack_lower(cholesky_upper(upper).T)
 
 
 def _shared_posterior(prior: Prior, statistics: Statistics, dtype: DTypeLike) -> Posterior:

@@ -63,7 +63,7 @@ class Prior:
         if not self.nu > self.block + 1:
             raise InputError(
                 f"Prior strength nu must exceed {self.block + 1} ({self.structure} covariance in {self.dim} "
-                f"dimensions), got {self.nu}; use None to let the evidence choose it."
+                f"dimensions), got {self.nu}; use 'auto' to let it be chosen."
             )
         if not self.kappa > 0 or not self.variance > 0:
             raise InputError(f"kappa and variance must be positive, got {self.kappa} and {self.variance}.")

@@ -1,21 +1,28 @@
 """The frozen projection from embeddings to reduced embeddings, learned once in the base session.
 
-Three steps that compose to one affine map: principal components; whitening by the pooled within-category
+Rows may first be scaled to unit length: the meaning of an embedding is often in its direction alone. Then
+three steps that compose to one affine map: principal components; whitening by the pooled within-category
 covariance, shrunk towards its own mean variance, so that a category is expected to be N(mean, I) and the
 prior's identity is a sensible guess; and a rotation to the axes along which the labelled categories differ
 most, in falling order. The rotation changes no density of full covariances; it lets a classifier that
 looks at the first axes alone discard most categories.
+
+Whether to scale, and how much to shrink, is decided by leaving out labelled rows: the cross-entropy of the
+pooled (linear discriminant) classifier for a row that is neither in its category's mean nor in the
+covariance.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.extmath import randomized_svd
 
+from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -23,15 +30,21 @@ Array = NDArray[Any]
 #: Wider embeddings are first projected by a randomised decomposition.
 WIDEST_EXACT = 2048
 CHUNK_ROWS = 8192
-#: Directions with less than this share of the largest variance count as constant.
-NEGLIGIBLE = 1e-12
+#: Directions with less than this share of the largest variance count as constant (by precision of the rows).
+NEGLIGIBLE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
+#: Weights of the mean variance tried in the within-category covariance.
+SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
+#: Labelled rows left out in turn to choose.
+LEFT_OUT_ROWS = 1000
+#: Rows on which unit length is tried.
+TRIAL_ROWS = 4000
 
 __all__ = ["Reducer", "fit_reducer"]
 
 
 @dataclass(frozen=True)
 class Reducer:
-    """Affine map x -> (x - center) projection.
+    """Map x -> (x - center) projection, after scaling x to unit length if ``unit``.
 
     Parameters
     ----------
@@ -41,12 +54,18 @@ class Reducer:
         Variance of the labelled categories' means along each axis.
     whitened : bool
         Whether the within-category covariance of the labelled rows is the identity.
+    unit : bool
+        Whether rows are scaled to unit length first.
+    shrinkage : float
+        Weight of the mean variance in the whitening covariance.
     """
 
     center: Array
     projection: Array
     between: Array
     whitened: bool
+    unit: bool
+    shrinkage: float
 
     @property
     def n_inputs(self) -> int:
@@ -63,9 +82,19 @@ class Reducer:
         out = np.empty((len(rows), self.n_components), dtype=dtype)
         center, projection = self.center.astype(dtype), self.projection.astype(dtype)
         for start in range(0, len(rows), CHUNK_ROWS):
-            chunk = np.asarray(rows[start : start + CHUNK_ROWS], dtype=dtype) - center
+            chunk = np.asarray(rows[start : start + CHUNK_ROWS], dtype=dtype)
+            chunk = (unit_length(chunk) if self.unit else chunk) - center
             np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
         return out
+
+
+def unit_length(rows: Array) -> Array:
+    """Rows divided by their Euclidean length; a row of zeros stays."""
+    # Dividing by the largest entry first keeps the squares of huge and tiny rows finite.
+    largest = np.abs(rows).max(axis=1, keepdims=True)
+    rows = rows / np.where(largest > 0, largest, 1)
+    length = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
+    return np.asarray(rows / np.where(length > 0, length, 1))
 
 
 def fit_reducer(
@@ -74,7 +103,8 @@ def fit_reducer(
     *,
     n_components: int | None = 384,
     whiten: bool = True,
-    shrinkage: float = 0.1,
+    normalise: bool | str = "auto",
+    shrinkage: float | str = "auto",
     random_state: int | None = None,
 ) -> Reducer:
     """Learn the projection from the labelled rows.
@@ -87,10 +117,12 @@ def fit_reducer(
         Most dimensions to keep; None keeps every direction that varies.
     whiten : bool
         False gives plain principal components, as the paper uses them.
-    shrinkage : float in [0, 1]
-        Weight of the mean variance in the within-category covariance.
+    normalise : bool or "auto"
+        Scale rows to unit length first; "auto" decides by leaving out labelled rows.
+    shrinkage : float in [0, 1] or "auto"
+        Weight of the mean variance in the within-category covariance; "auto" decides likewise.
     random_state : int, optional
-        Only used for embeddings wider than 2048.
+        Only used for embeddings wider than 2048 and to draw the rows that are left out.
 
     Returns
     -------
@@ -98,71 +130,155 @@ def fit_reducer(
     """
     if n_components is not None and n_components < 1:
         raise InputError(f"n_components must be at least 1 or None, got {n_components}.")
-    if not 0 <= shrinkage <= 1:
-        raise InputError(f"whiten_shrinkage must lie in [0, 1], got {shrinkage}.")
-    center = rows.mean(axis=0, dtype=np.float64)
-    if rows.shape[1] > WIDEST_EXACT:
-        basis = _randomised_basis(rows - center, n_components, random_state)
-    else:
-        basis = np.eye(rows.shape[1])
-    total, within, between, weight = _covariances(rows, labels, center, basis)
-    basis = basis @ (axes := _principal_axes(total, n_components))
-    total, within, means = axes.T @ total @ axes, axes.T @ within @ axes, between @ axes
-    if whiten:
-        scaling = _whitening(within, total, shrinkage)
-        basis, means = basis @ scaling, means @ scaling
-        spread, turn = np.linalg.eigh((means.T * weight) @ means)
-        basis, spread = basis @ turn[:, ::-1], spread[::-1]
-    else:
-        spread = np.einsum("k,kd,kd->d", weight, means, means)
-    return Reducer(center, _fix_signs(basis), np.maximum(spread, 0.0), whiten)
+    if not (shrinkage == "auto" or (not isinstance(shrinkage, str) and 0 <= shrinkage <= 1)):
+        raise InputError(f"whiten_shrinkage must lie in [0, 1] or be 'auto', got {shrinkage!r}.")
+    if normalise not in (True, False, "auto"):
+        raise InputError(f"normalise must be True, False or 'auto', got {normalise!r}.")
+    rng = np.random.default_rng(0 if random_state is None else random_state)
+    unit = _unit_is_better(rows, labels, n_components, rng) if normalise == "auto" else bool(normalise)
+    moments = _moments(rows, labels, unit, n_components, rng)
+    if not whiten:
+        spread = np.einsum("k,kd,kd->d", moments.share, moments.means, moments.means)
+        return Reducer(moments.center, _fix_signs(moments.basis), spread, False, unit, 0.0)
+    weight = (
+        _choose_shrinkage(rows, labels, moments, unit, rng)[0] if shrinkage == "auto" else float(shrinkage)
+    )
+    scaling = _whitening(moments.within, moments.total, weight)
+    means = moments.means @ scaling
+    spread, turn = np.linalg.eigh((means.T * moments.share) @ means)
+    basis = moments.basis @ (scaling @ turn[:, ::-1])
+    return Reducer(moments.center, _fix_signs(basis), np.maximum(spread[::-1], 0.0), True, unit, weight)
 
 
-def _covariances(
-    rows: Array, labels: Array, center: Array, basis: Array
-) -> tuple[Array, Array, Array, Array]:
-    """Total and pooled within-category covariance, category means and their weights, in ``basis``."""
-    n_categories, dim = int(labels.max()) + 1, basis.shape[1]
-    identity = basis.shape[0] == basis.shape[1]
-    outer = np.zeros((dim, dim))
-    sums = np.zeros((n_categories, dim))
+class _Moments(NamedTuple):
+    """What the labelled rows say, in principal coordinates."""
+
+    center: Array  # (d,)
+    basis: Array  # (d, D), the principal axes
+    total: Array  # (D, D) covariance of all rows
+    within: Array  # (D, D) pooled covariance about the category means
+    means: Array  # (K, D) of the categories
+    sizes: Array  # (K,)
+
+    @property
+    def share(self) -> Array:
+        return self.sizes / self.sizes.sum()
+
+
+def _moments(
+    rows: Array, labels: Array, unit: bool, n_components: int | None, rng: np.random.Generator
+) -> _Moments:
+    prepare = unit_length if unit else np.asarray
+    center = sum(
+        prepare(rows[i : i + CHUNK_ROWS]).sum(axis=0, dtype=np.float64)
+        for i in range(0, len(rows), CHUNK_ROWS)
+    ) / len(rows)
+    wide = rows.shape[1] > WIDEST_EXACT
+    first = _randomised_basis(prepare(rows) - center, n_components, rng) if wide else None
+    dim = rows.shape[1] if first is None else first.shape[1]
+    n_categories = int(labels.max()) + 1
+    outer, sums = np.zeros((dim, dim)), np.zeros((n_categories, dim))
+    shift = center.astype(rows.dtype)
     for start in range(0, len(rows), CHUNK_ROWS):
-        chunk = rows[start : start + CHUNK_ROWS] - center
-        chunk = chunk if identity else chunk @ basis
+        chunk = prepare(rows[start : start + CHUNK_ROWS]) - shift
+        chunk = chunk if first is None else chunk @ first
         outer += chunk.T @ chunk
         part = labels[start : start + CHUNK_ROWS]
         order = np.argsort(part, kind="stable")
-        found, first = np.unique(part[order], return_index=True)
-        sums[found] += np.add.reduceat(chunk[order], first, axis=0)
-    count = np.bincount(labels, minlength=n_categories)
+        found, begin = np.unique(part[order], return_index=True)
+        sums[found] += np.add.reduceat(chunk[order], begin, axis=0)
+    count = np.bincount(labels, minlength=n_categories).astype(np.float64)
     means = sums / np.maximum(count, 1)[:, None]
-    between = (means.T * count) @ means
-    within = (outer - between) / max(len(rows) - n_categories, 1)
-    return outer / len(rows), within, means, count / len(rows)
+    axes = _principal_axes(outer / len(rows), n_components, NEGLIGIBLE[rows.dtype])
+    outer, means = axes.T @ outer @ axes, means @ axes
+    within = (outer - (means.T * count) @ means) / max(len(rows) - n_categories, 1)
+    return _Moments(center, axes if first is None else first @ axes, outer / len(rows), within, means, count)
 
 
-def _principal_axes(total: Array, n_components: int | None) -> Array:
+def _unit_is_better(rows: Array, labels: Array, n_components: int | None, rng: np.random.Generator) -> bool:
+    """Whether unit length lowers the leave-one-out cross-entropy of the pooled classifier."""
+    chosen = np.sort(rng.permutation(len(rows))[:TRIAL_ROWS])
+    _, part = np.unique(labels[chosen], return_inverse=True)
+    sample = rows[chosen]
+    length = np.sqrt(np.einsum("nd,nd->n", sample, sample, dtype=np.float64))
+    if not length.min() > 0 or not np.isfinite(length.max()) or length.std() <= 1e-3 * length.mean():
+        return False  # unit length already, or not everywhere defined
+    seed = int(rng.integers(2**31))  # the same rows are left out in both trials
+    plain, scaled = (
+        _choose_shrinkage(
+            sample, part, _moments(sample, part, unit, n_components, rng), unit, np.random.default_rng(seed)
+        )[1]
+        for unit in (False, True)
+    )
+    # Directions are the usual meaning of embeddings: keep lengths only where that is clearly better.
+    harm = scaled - plain
+    return bool(harm.mean() <= harm.std() / np.sqrt(len(harm)))
+
+
+def _choose_shrinkage(
+    rows: Array, labels: Array, moments: _Moments, unit: bool, rng: np.random.Generator
+) -> tuple[float, Array]:
+    """Weight of the mean variance with the least leave-one-out cross-entropy, and that of each row.
+
+    A row left out takes w r r^T from the covariance W_a, with r the row minus its category's mean, and
+    moves that mean: distances follow by Sherman-Morrison in the eigenbasis of W.
+    """
+    n_categories, n_rows = len(moments.sizes), len(rows)
+    eligible = np.flatnonzero(moments.sizes[labels] > 1)
+    if len(eligible) < 2 or n_categories < 2 or n_rows - n_categories < 2:
+        return 0.5, np.zeros(1)
+    chosen = rng.permutation(eligible)[:LEFT_OUT_ROWS]
+    own = labels[chosen]
+    values, vectors = np.linalg.eigh(moments.within)
+    values = np.maximum(values, 0.0)
+    prepared = (unit_length(rows[chosen]) if unit else rows[chosen]) - moments.center
+    z = (prepared.astype(np.float32) @ (moments.basis @ vectors).astype(np.float32)).astype(np.float32)
+    means = (moments.means @ vectors).astype(np.float32)
+    residual = z - means[own]
+    correction = moments.sizes[own] / (moments.sizes[own] - 1)
+
+    @functools.cache
+    def losses(position: int) -> Array:
+        weight = SHRINKAGES[position]
+        variance = ((1 - weight) * values + weight * values.mean()).astype(np.float32)
+        if not variance.min() > 0:
+            return np.full(len(own), np.inf)
+        scaled, rest = z / variance, residual / variance
+        distance = np.einsum("nd,nd->n", z, scaled)[:, None] - 2 * scaled @ means.T
+        distance += (means**2 / variance).sum(1)
+        cross = np.einsum("nd,nd->n", z, rest)[:, None] - rest @ means.T
+        removal = (1 - weight) * correction / (n_rows - n_categories)
+        removed = np.minimum(removal * np.einsum("nd,nd->n", residual, rest), 1 - 1e-6)
+        distance = distance + (removal / (1 - removed))[:, None] * cross**2
+        distance[np.arange(len(own)), own] *= correction**2
+        return tempered_cross_entropy(-0.5 * distance, own)[0]
+
+    best = climb(losses, SHRINKAGES.index(0.1), len(SHRINKAGES))
+    return SHRINKAGES[best], losses(best)
+
+
+def _principal_axes(total: Array, n_components: int | None, negligible: float) -> Array:
     values, vectors = np.linalg.eigh(total)
     values, vectors = values[::-1], vectors[:, ::-1]
-    rank = max(int((values > NEGLIGIBLE * max(values[0], 1e-300)).sum()), 1)
+    rank = max(int((values > negligible * max(values[0], 1e-300)).sum()), 1)
     return np.asarray(vectors[:, : rank if n_components is None else min(rank, n_components)])
 
 
 def _whitening(within: Array, total: Array, shrinkage: float) -> Array:
     """Matrix A with A^T W A = I for the shrunk within-category covariance W."""
     dim = len(within)
-    if np.trace(within) <= NEGLIGIBLE * np.trace(total):
+    if np.trace(within) <= 1e-10 * np.trace(total):
         within = total  # no category has two different rows: the overall spread is the only scale there is
     variance = np.trace(within) / dim
     if variance <= 0:
         return np.eye(dim)
     values, vectors = np.linalg.eigh((1 - shrinkage) * within + shrinkage * variance * np.eye(dim))
-    return np.asarray(vectors / np.sqrt(np.maximum(values, NEGLIGIBLE * values[-1])))
+    return np.asarray(vectors / np.sqrt(np.maximum(values, 1e-10 * values[-1])))
 
 
-def _randomised_basis(centred: Array, n_components: int | None, random_state: int | None) -> Array:
+def _randomised_basis(centred: Array, n_components: int | None, rng: np.random.Generator) -> Array:
     rank = min(centred.shape) if n_components is None else min(n_components, *centred.shape)
-    _, _, components = randomized_svd(centred, rank, random_state=0 if random_state is None else random_state)
+    _, _, components = randomized_svd(centred, rank, random_state=int(rng.integers(2**31)))
     return np.asarray(components.T, dtype=np.float64)
 
 
