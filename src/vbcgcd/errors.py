@@ -15,7 +15,7 @@ class InputError(VbcgcdError, ValueError):
     """An argument or an array that cannot be used as given."""
 
 
-class NotFittedError(VbcgcdError, _SklearnNotFittedError):
+class NotFittedError(VbcgcdError, _SklearnNotFittedError):  # type: ignore[misc]
     """The model is asked for an answer before ``fit``."""
 
 

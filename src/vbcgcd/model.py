@@ -1,46 +1,47 @@
-"""`CategoryDiscoverer`: learn labelled categories, then classify. It only wires the rooms below."""
+"""`CategoryDiscoverer`: fit, then discover and predict. It only wires the rooms below."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import os
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from vbcgcd.bayes import (
-    Classifier,
-    Posterior,
-    Prior,
-    Statistics,
-    choose_strength,
-    log_normalise,
-    posterior_from_parts,
-    posterior_of,
-    run_svi,
-)
-from vbcgcd.bayes.calibration import LeftOut, calibrate_strength
-from vbcgcd.bayes.linalg import packed_size
-from vbcgcd.bayes.statistics import iter_label_statistics
-from vbcgcd.discovery.reduce import fit_reducer
+from vbcgcd.bayes import Classifier, Posterior, Prior, log_normalise, statistics_by_label
+from vbcgcd.discovery.base import BaseOptions, learn_base
+from vbcgcd.discovery.cluster import CLUSTERERS
+from vbcgcd.discovery.count import COUNTERS
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.reduce import Reducer
+from vbcgcd.discovery.relabel import RELABELLERS
+from vbcgcd.discovery.report import SessionReport
+from vbcgcd.discovery.session import Recipe, SessionResult, run_session
 from vbcgcd.errors import InputError, NotFittedError
-from vbcgcd.validation import check_choice, check_labels, check_rows
+from vbcgcd.labels import appended, new_labels
+from vbcgcd.labels import reject_label as default_reject_label
+from vbcgcd.persistence import read_model, write_model
+from vbcgcd.validation import check_choice, check_labels, check_number, check_rows, check_weight
 
 Array = NDArray[Any]
-#: Rows reduced at a time while statistics are gathered.
-BLOCK_ROWS = 8192
-#: Labelled categories and rows on which the prior is calibrated: one number needs no more.
-CALIBRATION_CATEGORIES = 32
-CALIBRATION_ROWS = 1500
-#: Statistics are kept between the two steps of `fit` up to this size, and gathered twice beyond it.
-HELD_BYTES = 64 * 2**20
+#: With ``update_known``, rows of at least this probability teach their known category.
+SURE_KNOWN = 0.95
+#: Columns by which the rows of a session are put in order.
+ORDER_COLUMNS = 64
 
 __all__ = ["CategoryDiscoverer"]
 
 
 class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Gaussian categories with a calibrated Bayesian prior: learn labelled ones, classify.
+    """Learn labelled categories, discover new ones in unlabelled sessions, forget nothing.
+
+    Each category is a Gaussian with a Normal-inverse-Wishart posterior in a reduced space that is calibrated
+    on the labelled rows. `discover` finds the novel categories of an unlabelled batch, appends them and
+    leaves the known posteriors as they are, bit for bit. No rows are kept.
 
     Parameters
     ----------
@@ -57,12 +58,30 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior_strength : float, "auto" or "evidence", default="auto"
         Degrees of freedom of the prior covariance: how many rows it is worth. "auto" decides likewise for
         full covariances; "evidence" maximises the evidence of the labelled categories, which "auto" does
-        for the other structures.
+        for the other structures; "weakest" is D + 2.
     mean_precision_prior : float, default=0.01
         How many rows the prior mean is worth.
     covariance : {"full", "diagonal", "shared"}, default="full"
     inference : {"exact", "svi"}, default="exact"
         Exact posterior, or stochastic variational inference.
+    cluster : {"mixture", "kmeans", "gmm", "hdbscan"} or callable, default="mixture"
+        Start of a session. "mixture" weighs known against novel categories in the calibrated geometry; the
+        others cluster all rows. A callable is called as ``cluster(rows, n_clusters, rng)``.
+    relabel : {"confident", "none", "filter", "reassign", "em"}, default="confident"
+        Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
+        those that no known category explains better (the authors' code); every row moved to its best
+        category (the paper); soft expectation-maximisation with frozen known categories.
+    count : {"mixture", "silhouette", "evidence", "merge"}, default="mixture"
+        How the number of novel categories is estimated when it is not given.
+    geometry : {"auto", "direction", "distance"}, default="auto"
+        How alike a row and a category are when a session is clustered: by angle or by distance. "auto"
+        decides on labelled rows.
+    alignment : float or None, default=None
+        Target R of covariance alignment, 0 in the paper; None leaves the volumes as they are.
+    update_known : bool, default=False
+        Let rows that surely belong to a known category update its posterior in `discover`.
+    svi_steps : int, default=300
+        Most steps of ``inference="svi"``.
     predictive : {"plugin", "student"}, default="plugin"
         Gaussian with the plug-in covariance, or the Student-t predictive.
     metric : {"mahalanobis", "euclidean"}, default="mahalanobis"
@@ -76,14 +95,15 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     classes_ : array (K,)
         Labels of the categories, in the order in which they were learned.
-    reducer_ : Reducer
-        The frozen projection.
-    prior_ : Prior
-    temperature_ : float
-        Probabilities are softmax(temperature log-density): densities in many dimensions are too sure of
-        themselves, and leaving out labelled rows tells by how much.
-    posterior_ : Posterior
-        Of all categories, in the order of ``classes_``.
+    knowledge_ : Knowledge
+        All that is known: the frozen projection, the prior, the posteriors and their calibration. Its parts
+        can also be read as ``reducer_``, ``prior_``, ``posterior_``, ``temperature_`` and ``novelty_``.
+    births_ : int array (K,)
+        Session in which each category was learned; 0 is the base session.
+    n_sessions_ : int
+        Unlabelled sessions so far.
+    n_discovered_ : int
+        Novel categories found so far; their numbers are never used again.
 
     Examples
     --------
@@ -93,7 +113,21 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model = CategoryDiscoverer().fit(X, y)
     >>> print(round(model.score(X, y), 2))
     0.98
+
+    Two species are labelled, the third arrives without labels:
+
+    >>> labelled = y < 2
+    >>> model = CategoryDiscoverer().fit(X[labelled], y[labelled])
+    >>> report = model.discover(X[~labelled], n_novel=1)
+    >>> model.classes_
+    array([0, 1, 2])
     """
+
+    classes_: Array
+    births_: Array
+    knowledge_: Knowledge
+    n_sessions_: int
+    n_discovered_: int
 
     def __init__(
         self,
@@ -106,6 +140,13 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         mean_precision_prior: float = 0.01,
         covariance: str = "full",
         inference: str = "exact",
+        cluster: str | Callable[..., Array] = "mixture",
+        relabel: str = "confident",
+        count: str = "mixture",
+        geometry: str = "auto",
+        alignment: float | None = None,
+        update_known: bool = False,
+        svi_steps: int = 300,
         predictive: str = "plugin",
         metric: str = "mahalanobis",
         log_determinant: bool = True,
@@ -120,6 +161,13 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.mean_precision_prior = mean_precision_prior
         self.covariance = covariance
         self.inference = inference
+        self.cluster = cluster
+        self.relabel = relabel
+        self.count = count
+        self.geometry = geometry
+        self.alignment = alignment
+        self.update_known = update_known
+        self.svi_steps = svi_steps
         self.predictive = predictive
         self.metric = metric
         self.log_determinant = log_determinant
@@ -127,7 +175,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> CategoryDiscoverer:
-        """Learn the labelled categories: the base session.
+        """Learn the labelled categories: the base session. If it fails, the model is as it was.
 
         Parameters
         ----------
@@ -141,27 +189,149 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             This object.
         """
         self._check_options()
-        rows = check_rows(self, X, reset=True)
-        classes, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
-        self.reducer_ = fit_reducer(
-            rows,
-            codes,
-            n_components=self.n_components,
-            whiten=self.whiten,
-            normalise=self.normalise,
-            shrinkage=self.whiten_shrinkage,
-            random_state=self.random_state,
-        )
-        statistics = self._held_statistics(rows, codes)
-        self.prior_, self.temperature_ = self._calibrated_prior(rows, codes, statistics)
-        self.posterior_ = self._fit_posterior(rows, codes, statistics)
-        self.classes_ = classes
+        fresh = type(self)(**self.get_params(deep=False))
+        rows = check_rows(fresh, X, reset=True)
+        fresh.classes_, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
+        fresh.knowledge_ = learn_base(rows, codes, self._base_options())
+        fresh.births_ = np.zeros(len(fresh.classes_), dtype=np.int64)
+        fresh.n_sessions_ = fresh.n_discovered_ = 0
+        for name in [name for name in vars(self) if name.endswith("_")]:
+            delattr(self, name)
+        for name in [name for name in vars(fresh) if name.endswith("_")]:
+            setattr(self, name, getattr(fresh, name))
         return self
 
-    def predict(self, X: Any) -> Array:
-        """Most probable category of each row, array (N,)."""
+    def discover(
+        self,
+        X: Any,
+        *,
+        n_novel: int | None = None,
+        sample_weight: Any = None,
+        progress: Callable[[str], None] = lambda name: None,
+    ) -> SessionReport:
+        """Find the novel categories of an unlabelled batch and append them.
+
+        Known posteriors are unchanged, bit for bit, unless ``update_known``. The order of the rows does not
+        matter. If anything fails, the model is as it was.
+
+        Parameters
+        ----------
+        X : array-like (N, d)
+            Rows of known and novel categories, in any mix.
+        n_novel : int or None
+            Number of novel categories; None estimates it, and 0 is a possible answer.
+        sample_weight : array-like (N,), optional
+        progress : callable, optional
+            Told the name of each step as it begins.
+
+        Returns
+        -------
+        SessionReport
+        """
+        self._check_options()
+        self._check_fitted()
+        rows = check_rows(self, X)
+        weight = check_weight(sample_weight, len(rows))
+        if n_novel is not None and (not float(n_novel).is_integer() or not 0 <= n_novel <= len(rows)):
+            raise InputError(
+                f"n_novel must be a whole number from 0 to {len(rows)} (all rows) or None, got {n_novel}; "
+                "use None to estimate it."
+            )
+        new_labels(self.classes_, 0, self.n_discovered_)  # labels that cannot continue fail before the work
+        order = _canonical_order(rows)
+        result = run_session(
+            self.knowledge_.reduced(rows[order]),
+            self.knowledge_,
+            Recipe(self.cluster, self.relabel, self.count, self.inference, self.alignment, self.svi_steps),
+            None if n_novel is None else int(n_novel),
+            weight=None if weight is None else weight[order],
+            rng=np.random.default_rng(
+                None if self.random_state is None else [self.random_state, self.n_sessions_ + 1]
+            ),
+            progress=progress,
+        )
+        back = np.argsort(order)
+        report = self._report(result, back, n_novel is None)
+        known = self.knowledge_
+        if self.update_known:
+            best = report.probabilities_.argmax(axis=1)
+            sure = (best < len(self.classes_)) & (report.probabilities_.max(axis=1) >= SURE_KNOWN)
+            known = known.absorbed(known.reduced(rows), np.where(sure, best, -1))
+        self._learned(known.extended(result.posterior), report.novel)
+        self.n_sessions_ += 1
+        self.n_discovered_ += report.n_novel
+        return report
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> CategoryDiscoverer:
+        """Learn from more labelled rows: known labels update their posteriors, unseen ones add categories.
+
+        The projection and the prior stay as they are. Before `fit` this is `fit`.
+
+        Parameters
+        ----------
+        X : array-like (N, d)
+        y : array-like (N,)
+        classes : ignored
+            Scikit-learn's convention; categories need not be announced here.
+        """
+        if not hasattr(self, "knowledge_"):
+            return self.fit(X, y)
+        self._check_options()
+        rows = check_rows(self, X)
+        labels = check_labels(y, len(rows))
+        if (labels.dtype.kind in "iufb") != (self.classes_.dtype.kind in "iufb"):
+            raise InputError(
+                f"Labels must be of the kind the model was fitted with ({self.classes_.dtype}), "
+                f"got {labels.dtype}."
+            )
+        unseen = np.setdiff1d(labels, self.classes_)
+        classes = appended(self.classes_, unseen)
+        position = {label: i for i, label in enumerate(classes.tolist())}
+        codes = np.array([position[label] for label in labels.tolist()])
+        reduced = self.knowledge_.reduced(rows)
+        n_known = len(self.classes_)
+        known = self.knowledge_.absorbed(reduced, np.where(codes < n_known, codes, -1))
+        if len(unseen):
+            fresh = statistics_by_label(
+                reduced, codes - n_known, len(unseen), structure=self.prior_.structure
+            )
+            known = known.extended(known.posterior_of(fresh))
+        self._learned(known, unseen)
+        return self
+
+    def novelty(self, X: Any) -> Array:
+        """Novelty score of each row, array (N,): one minus its p-value under the best category.
+
+        Uniform on [0, 1] for rows of the categories the model knows, near 1 for others: ``novelty(X) > 0.95``
+        raises a false alarm for one known row in twenty.
+        """
         reduced = self._reduced(X)
-        return np.asarray(self.classes_[self._classifier().predict(reduced, self.posterior_)])
+        return self.novelty_.score(reduced, self.posterior_.mean)
+
+    def predict(self, X: Any, *, reject: float | None = None, reject_label: Any = None) -> Array:
+        """Most probable category of each row, array (N,).
+
+        Parameters
+        ----------
+        X : array-like (N, d)
+        reject : float, optional
+            Answer "none of these" where the novelty exceeds ``1 - reject``: the share of known rows that
+            are wrongly refused.
+        reject_label : optional
+            What that answer is; -1 for numbers and "none of these" for strings by default.
+        """
+        reduced = self._reduced(X)
+        labels = np.asarray(self.classes_[self.knowledge_.classifier.predict(reduced, self.posterior_)])
+        if reject is None:
+            return labels
+        if not 0 < reject < 1:
+            raise InputError(
+                f"reject must lie between 0 and 1, got {reject}; 0.05 refuses 1 known row in 20."
+            )
+        answer = default_reject_label(self.classes_) if reject_label is None else reject_label
+        refused = self.novelty_.score(reduced, self.posterior_.mean) > 1 - reject
+        kind = np.result_type(labels.dtype, np.array([answer]).dtype) if labels.dtype.kind != "O" else object
+        return np.where(refused, np.array([answer], dtype=kind), labels.astype(kind))
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log-probability of each category, array (N, K): calibrated, with equal prior weights."""
@@ -169,7 +339,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return log_normalise(self.temperature_ * log_density)
 
     def predict_proba(self, X: Any) -> Array:
-        """Probability of each category, array (N, K)."""
+        """Probability of each category, array (N, K): calibrated, with equal prior weights."""
         return np.exp(self.predict_log_proba(X))
 
     def score_samples(self, X: Any) -> Array:
@@ -177,114 +347,173 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         density = self._log_density(X)
         return np.asarray(np.logaddexp.reduce(density, axis=1) - np.log(density.shape[1]))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the model to one file (safetensors, no pickle): complete, or the file stays as it was."""
+        self._check_fitted()
+        if callable(self.cluster):
+            raise InputError("A model whose cluster is a function of yours cannot be saved; use a named one.")
+        values = {
+            "params": self.get_params(),
+            "n_sessions": self.n_sessions_,
+            "n_discovered": self.n_discovered_,
+            "n_features": self.n_features_in_,
+            "feature_names": getattr(self, "feature_names_in_", np.empty(0)).tolist(),
+        }
+        write_model(path, self.knowledge_, self.classes_, self.births_, values)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> CategoryDiscoverer:
+        """A model from a file that `save` wrote: it predicts and discovers exactly as the one saved."""
+        knowledge, classes, births, values = read_model(path)
+        model = cls(**values["params"])
+        model.knowledge_ = replace(knowledge, classifier=model._classifier())
+        model.classes_, model.births_ = classes, births
+        model.n_sessions_, model.n_discovered_ = values["n_sessions"], values["n_discovered"]
+        model.n_features_in_ = values["n_features"]
+        if values["feature_names"]:
+            model.feature_names_in_ = np.array(values["feature_names"], dtype=object)
+        return model
+
+    @classmethod
+    def paper(cls, **options: Any) -> CategoryDiscoverer:
+        """The configuration of the paper: raw N(0, I) prior, k-means, one relabelling, alignment at R = 0.
+
+        Options given here override it.
+
+        Examples
+        --------
+        >>> from vbcgcd import CategoryDiscoverer
+        >>> CategoryDiscoverer.paper(n_components=100).alignment
+        0.0
+        """
+        settings: dict[str, Any] = {
+            "whiten": False,
+            "normalise": False,
+            "prior_strength": "weakest",
+            "cluster": "kmeans",
+            "relabel": "reassign",
+            "count": "silhouette",
+            "alignment": 0.0,
+        }
+        return cls(**{**settings, **options})
+
+    @property
+    def reducer_(self) -> Reducer:
+        """The frozen projection."""
+        return self.knowledge_.reducer
+
+    @property
+    def prior_(self) -> Prior:
+        """The prior of every category."""
+        return self.knowledge_.prior
+
+    @property
+    def posterior_(self) -> Posterior:
+        """Posteriors of all categories, in the order of ``classes_``."""
+        return self.knowledge_.posterior
+
+    @property
+    def novelty_(self) -> Novelty:
+        """The calibrated novelty score."""
+        return self.knowledge_.novelty
+
+    @property
+    def temperature_(self) -> float:
+        """Probabilities are softmax(temperature log-density).
+
+        Densities in many dimensions are too sure of themselves; labelled rows that are left out tell by how
+        much.
+        """
+        return self.knowledge_.temperature
+
     def _log_density(self, X: Any) -> Array:
         reduced = self._reduced(X)
-        return self._classifier().log_density(reduced, self.posterior_)
+        return self.knowledge_.classifier.log_density(reduced, self.posterior_)
 
-    def _reduced(self, X: Any) -> Array:
-        if not hasattr(self, "posterior_"):
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "knowledge_"):
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet; call fit(X, y) with labelled rows first."
             )
-        return self.reducer_.transform(check_rows(self, X), dtype=self.dtype)
+
+    def _reduced(self, X: Any) -> Array:
+        self._check_fitted()
+        return self.knowledge_.reduced(check_rows(self, X))
+
+    def _report(self, result: SessionResult, back: Array, estimated: bool) -> SessionReport:
+        """The session's outcome with rows in the order in which they were given."""
+        novel = new_labels(self.classes_, result.responsibility.shape[1], self.n_discovered_)
+        labels = appended(self.classes_, novel)[result.probabilities.argmax(axis=1)][back]
+        return SessionReport(
+            session=self.n_sessions_ + 1,
+            labels_=labels,
+            probabilities_=result.probabilities[back],
+            novelty_=result.novelty[back],
+            novel=novel,
+            sizes=np.array([int((labels == label).sum()) for label in novel], dtype=np.int64),
+            estimated=estimated,
+            count=result.count,
+            novel_share=result.novel_share,
+            evidence=result.evidence,
+            ratio_before=result.ratio_before,
+            ratio_after=result.ratio_after,
+            steps=tuple(result.steps),
+        )
+
+    def _learned(self, knowledge: Knowledge, labels: Array) -> None:
+        """Take over knowledge whose last categories are new."""
+        self.knowledge_ = knowledge
+        self.classes_ = appended(self.classes_, labels)
+        self.births_ = np.concatenate([self.births_, np.full(len(labels), self.n_sessions_ + 1)])
 
     def _classifier(self) -> Classifier:
         return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))  # type: ignore[arg-type]
 
+    def _base_options(self) -> BaseOptions:
+        return BaseOptions(
+            n_components=self.n_components,
+            whiten=self.whiten,
+            normalise=self.normalise,
+            whiten_shrinkage=self.whiten_shrinkage,
+            prior_strength=self.prior_strength,
+            mean_precision_prior=self.mean_precision_prior,
+            covariance=self.covariance,  # type: ignore[arg-type]
+            inference=self.inference,
+            geometry=self.geometry,
+            svi_steps=self.svi_steps,
+            classifier=self._classifier(),
+            random_state=self.random_state,
+        )
+
     def _check_options(self) -> None:
         check_choice("covariance", self.covariance, ("full", "diagonal", "shared"))
         check_choice("inference", self.inference, ("exact", "svi"))
+        if not callable(self.cluster):
+            check_choice("cluster", self.cluster, ("mixture", *CLUSTERERS))
+        check_choice("relabel", self.relabel, tuple(RELABELLERS))
+        check_choice("count", self.count, tuple(COUNTERS))
+        check_choice("geometry", self.geometry, ("auto", "direction", "distance"))
         check_choice("predictive", self.predictive, ("plugin", "student"))
         check_choice("metric", self.metric, ("mahalanobis", "euclidean"))
-        if isinstance(self.prior_strength, str):
-            check_choice("prior_strength", self.prior_strength, ("auto", "evidence"))
         check_choice("dtype", self.dtype, ("float32", "float64"))
+        for name in ("whiten", "log_determinant", "update_known"):
+            check_choice(name, getattr(self, name), (True, False))
+        check_choice("normalise", self.normalise, (True, False, "auto"))
+        check_number("n_components", self.n_components, low=1, whole=True, words=(None,))
+        check_number("whiten_shrinkage", self.whiten_shrinkage, low=0, high=1, words=("auto",))
+        check_number("prior_strength", self.prior_strength, low=0, words=("auto", "evidence", "weakest"))
+        check_number("mean_precision_prior", self.mean_precision_prior, low=0)
+        check_number("alignment", self.alignment, words=(None,))
+        check_number("svi_steps", self.svi_steps, low=1, whole=True)
+        check_number("random_state", self.random_state, low=0, whole=True, words=(None,))
         if self.inference == "svi" and self.covariance == "shared":
             raise InputError(
                 "inference='svi' fits each category alone and needs covariance 'full' or 'diagonal', got "
                 "'shared'; use inference='exact'."
             )
 
-    def _held_statistics(self, rows: Array, codes: Array) -> Statistics | None:
-        """Statistics of all categories, or None where they would take too much memory at once."""
-        n_categories, dim = int(codes.max()) + 1, self.reducer_.n_components
-        width = dim if self.covariance == "diagonal" else packed_size(dim)
-        if self.covariance != "shared" and 8 * n_categories * width > HELD_BYTES:
-            return None
-        return Statistics.concatenate([s for _, s in self._statistics(rows, codes)])
 
-    def _calibrated_prior(
-        self, rows: Array, codes: Array, statistics: Statistics | None
-    ) -> tuple[Prior, float]:
-        """The prior, and the temperature of its probabilities."""
-        dim = self.reducer_.n_components
-        block = 1 if self.covariance == "diagonal" else dim
-        given = None if isinstance(self.prior_strength, str) else float(self.prior_strength)
-        prior = Prior(
-            dim, self.mean_precision_prior, block + 2.0 if given is None else given, structure=self.covariance
-        )  # type: ignore[arg-type]
-        if given is not None:
-            return prior, 1.0
-        chosen = _spread_out(
-            np.unique(codes), len(codes) if self.covariance == "shared" else CALIBRATION_CATEGORIES
-        )
-        part = np.searchsorted(chosen, codes)
-        part = np.where(chosen[np.minimum(part, len(chosen) - 1)] == codes, part, -1)
-        if statistics is None:
-            statistics = Statistics.concatenate([s for _, s in self._statistics(rows, part)])
-        elif len(chosen) < len(statistics):
-            statistics = statistics.take(chosen)
-        eligible = np.flatnonzero((part >= 0) & (statistics.count[part] > 1))
-        if (
-            self.covariance != "full"
-            or self.prior_strength == "evidence"
-            or len(chosen) < 2
-            or len(eligible) < 2
-        ):
-            return choose_strength(prior, statistics), 1.0
-        rng = np.random.default_rng(0 if self.random_state is None else self.random_state)
-        picked = rng.permutation(eligible)[:CALIBRATION_ROWS]
-        weight = (1 - self.reducer_.shrinkage) / max(len(codes) - len(np.unique(codes)), 1)
-        left_out = LeftOut(
-            self.reducer_.transform(rows[picked]), part[picked], weight if self.reducer_.whitened else 0.0
-        )
-        calibration = calibrate_strength(prior, statistics, left_out)
-        return calibration.prior, calibration.temperature
-
-    def _fit_posterior(self, rows: Array, codes: Array, statistics: Statistics | None) -> Posterior:
-        n_categories = int(codes.max()) + 1
-        if self.inference == "svi":
-            fitted = ((k, self._svi_statistics(rows[codes == k], k)) for k in range(n_categories))
-            return posterior_from_parts(self.prior_, fitted, n_categories, dtype=self.dtype)
-        if statistics is not None:
-            return posterior_of(self.prior_, statistics, dtype=self.dtype)
-        return posterior_from_parts(
-            self.prior_, self._statistics(rows, codes), n_categories, dtype=self.dtype
-        )
-
-    def _svi_statistics(self, rows: Array, k: int) -> Statistics:
-        reduced = self.reducer_.transform(rows, dtype=np.float64)
-        seed = None if self.random_state is None else [self.random_state, k]
-        return run_svi(self.prior_, reduced, random_state=np.random.default_rng(seed)).statistics
-
-    def _statistics(self, rows: Array, codes: Array) -> Iterator[tuple[int, Statistics]]:
-        """Statistics of each category in reduced space, holding only a block of reduced rows at a time."""
-        order = np.argsort(codes, kind="stable")
-        n_categories = int(codes.max()) + 1
-        bounds = np.searchsorted(codes[order], np.arange(n_categories + 1))
-        first = 0
-        while first < n_categories:
-            last = max(int(np.searchsorted(bounds, bounds[first] + BLOCK_ROWS, side="right")) - 1, first + 1)
-            members = order[bounds[first] : bounds[last]]
-            block = self.reducer_.transform(rows[members], dtype=self.dtype)
-            shifted = codes[members] - first
-            for k, part in iter_label_statistics(block, shifted, last - first, structure=self.covariance):  # type: ignore[arg-type]
-                yield first + k, part
-            first = last
-
-
-def _spread_out(items: Array, most: int) -> Array:
-    """At most ``most`` of the items, evenly spaced."""
-    if len(items) <= most:
-        return items
-    return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])
+def _canonical_order(rows: Array) -> Array:
+    """An order of the rows that does not depend on how they were given."""
+    columns = np.unique(np.linspace(0, rows.shape[1] - 1, ORDER_COLUMNS).round().astype(int))
+    return np.lexsort(rows[:, columns].T)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import numbers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +16,7 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["check_choice", "check_labels", "check_rows", "check_weight"]
+__all__ = ["check_choice", "check_labels", "check_number", "check_rows", "check_weight"]
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
@@ -46,11 +49,19 @@ def check_labels(y: Any, n_rows: int) -> Array:
     """One-dimensional array of labels, one for each row."""
     if y is None:
         raise InputError("requires y to be passed, but the target y is None; give one label for each row.")
+    labels = _label_array(y)
+    kinds = {type(v) for v in labels} if labels.dtype == object else set()
+    if len(kinds) > 1:
+        names = ", ".join(sorted(k.__name__ for k in kinds))
+        raise InputError(f"y mixes labels of the types {names}; use one type for all labels.")
+    if labels.dtype.kind == "f" and not np.isfinite(labels).all():
+        raise InputError("y contains NaN or infinity; give every labelled row a label.")
+    labels = labels.astype(next(iter(kinds))) if kinds and kinds <= {str, int, bool} else labels
     try:
-        labels = column_or_1d(_to_numpy(y), warn=True)
-        if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-            raise InputError("y contains NaN or infinity; give every labelled row a label.")
-        check_classification_targets(labels)
+        with warnings.catch_warnings():
+            # Many one-row categories are fine here.
+            warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
+            check_classification_targets(labels)
     except ValueError as error:
         raise InputError(str(error)) from None
     if len(labels) != n_rows:
@@ -58,18 +69,27 @@ def check_labels(y: Any, n_rows: int) -> Array:
             f"X has {n_rows} rows but y has {len(labels)} labels (inconsistent numbers of samples); "
             "give one label for each row."
         )
-    kinds = {type(v) for v in labels} if labels.dtype == object else set()
-    if len(kinds) > 1:
-        names = ", ".join(sorted(k.__name__ for k in kinds))
-        raise InputError(f"y mixes labels of the types {names}; use one type for all labels.")
-    return labels.astype(str) if kinds == {str} else labels
+    return labels
+
+
+def _label_array(y: Any) -> Array:
+    y = _to_numpy(y)
+    if isinstance(y, list | tuple) and len({type(v) for v in y}) > 1:
+        y = np.array(y, dtype=object)  # NumPy would turn mixed labels into strings
+    try:
+        return np.asarray(column_or_1d(np.asarray(y), warn=True))
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def check_weight(weight: Any, n_rows: int) -> Array | None:
     """Finite, non-negative float array (N,), or None."""
     if weight is None:
         return None
-    weight = np.asarray(_to_numpy(weight), dtype=np.float64)
+    try:
+        weight = np.asarray(_to_numpy(weight), dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError("sample_weight must be numbers, one for each row.") from None
     if weight.shape != (n_rows,):
         raise InputError(f"sample_weight must have shape ({n_rows},), got {weight.shape}.")
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
@@ -77,10 +97,32 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
     return weight
 
 
-def check_choice(name: str, value: Any, allowed: tuple[str, ...]) -> None:
+def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
     """Raise unless ``value`` is one of ``allowed``."""
-    if value not in allowed:
+    if not isinstance(value, str | bool | np.bool_ | None) or value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float = -np.inf,
+    high: float = np.inf,
+    whole: bool = False,
+    words: tuple[Any, ...] = (),
+) -> None:
+    """Raise unless ``value`` is a finite number in [low, high], or one of ``words``."""
+    if any(value is w or (isinstance(w, str) and isinstance(value, str) and value == w) for w in words):
+        return
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    if number and low <= value <= high and (not whole or float(value).is_integer()):
+        return
+    kind = "a whole number" if whole else "a number"
+    limits = f" of at least {low:g}" if np.isfinite(low) else ""
+    limits += f" and at most {high:g}" if np.isfinite(high) else ""
+    other = "".join(f" or {w!r}" for w in words)
+    raise InputError(f"{name} must be {kind}{limits}{other}, got {value!r}.")
 
 
 def _to_numpy(array: Any) -> Any:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,24 @@ from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
 
 Array = NDArray[Any]
+Predictive = Literal["plugin", "student"]
 
 #: Prior strengths tried, as multiples x of the dimension: nu = D + 1 + x D.
 STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 #: Competing categories considered for each row: the others lose in any case.
 SHORTLIST = 6
-#: Rows that decide the strength; all that are given set the temperature.
-DECIDING_ROWS = 500
+#: Rows that decide the strength, and the temperature.
+STRENGTH_ROWS = 500
+TEMPERATURE_ROWS = 800
 
-__all__ = ["Calibration", "LeftOut", "calibrate_strength", "tempered_cross_entropy"]
+__all__ = [
+    "LeftOut",
+    "calibrate_strength",
+    "climb",
+    "left_out_densities",
+    "left_out_temperature",
+    "tempered_cross_entropy",
+]
 
 
 @dataclass(frozen=True)
@@ -57,15 +66,12 @@ class LeftOut:
     labels: Array
     pooled_weight: float
 
-
-class Calibration(NamedTuple):
-    """Chosen prior and the temperature of its probabilities."""
-
-    prior: Prior
-    temperature: float
+    def first(self, n: int) -> LeftOut:
+        """The first ``n`` of the rows."""
+        return LeftOut(self.rows[:n], self.labels[:n], self.pooled_weight)
 
 
-def tempered_cross_entropy(log_density: Array, labels: Array) -> tuple[Array, float]:
+def tempered_cross_entropy(log_density: Array, labels: Array, *, highest: float = 2.0) -> tuple[Array, float]:
     """Cross-entropy of each row at the temperature where their mean is least, and that temperature.
 
     The probabilities are softmax(T log density).
@@ -74,27 +80,26 @@ def tempered_cross_entropy(log_density: Array, labels: Array) -> tuple[Array, fl
     ----------
     log_density : array (M, K)
     labels : int array (M,)
+    highest : float
+        Largest log T allowed.
     """
     shifted = log_density - log_density.max(axis=1, keepdims=True)
     own = shifted[np.arange(len(labels)), labels]
-    if shifted.shape[1] > 2 * SHORTLIST:  # the others add nothing to the sum
-        shifted = np.partition(shifted, -2 * SHORTLIST, axis=1)[:, -2 * SHORTLIST :]
 
     def losses(log_t: float) -> Array:
         t = np.exp(log_t)
         return np.asarray(np.log(np.exp(t * shifted).sum(axis=1)) - t * own)
 
     found = minimize_scalar(
-        lambda log_t: losses(log_t).mean(), bounds=(-7.0, 2.0), method="bounded", options={"xatol": 0.05}
+        lambda log_t: losses(log_t).mean(), bounds=(-7.0, highest), method="bounded", options={"xatol": 0.05}
     )
     return losses(found.x), float(np.exp(found.x))
 
 
-def calibrate_strength(prior: Prior, statistics: Statistics, left_out: LeftOut) -> Calibration:
-    """Choose the prior's strength by the leave-one-out probability of the right category.
+def calibrate_strength(prior: Prior, statistics: Statistics, left_out: LeftOut) -> Prior:
+    """The prior with the strength that gives left-out rows the highest probability of their own category.
 
-    Walks from nu = 5 D + 1 to a neighbouring strength as long as the cross-entropy
-    clearly falls.
+    Walks from nu = 5 D + 1 to a neighbouring strength as long as the cross-entropy clearly falls.
 
     Parameters
     ----------
@@ -105,32 +110,41 @@ def calibrate_strength(prior: Prior, statistics: Statistics, left_out: LeftOut) 
 
     Returns
     -------
-    Calibration
+    Prior
     """
-    everyone = _shortlist(statistics, left_out)
-    few = LeftOut(left_out.rows[:DECIDING_ROWS], left_out.labels[:DECIDING_ROWS], left_out.pooled_weight)
+    few = left_out.first(STRENGTH_ROWS)
+    rivals = _shortlist(statistics, few)
 
     @functools.cache
     def losses(position: int) -> Array:
         candidate = _strengthened(prior, STRENGTHS[position])
-        student, _ = _leave_one_out(candidate, statistics, few, everyone[:DECIDING_ROWS])
-        return tempered_cross_entropy(student, few.labels)[0]
+        density = left_out_densities(candidate, statistics, few, "student", rivals)
+        return tempered_cross_entropy(density, few.labels)[0]
 
-    best = climb(losses, STRENGTHS.index(4.0), len(STRENGTHS))
-    chosen = _strengthened(prior, STRENGTHS[best])
-    _, plugin = _leave_one_out(chosen, statistics, left_out, everyone)
-    return Calibration(chosen, tempered_cross_entropy(plugin, left_out.labels)[1])
+    return _strengthened(prior, STRENGTHS[climb(losses, STRENGTHS.index(4.0), len(STRENGTHS))])
+
+
+def left_out_temperature(
+    prior: Prior, statistics: Statistics, left_out: LeftOut, predictive: Predictive
+) -> float:
+    """Temperature at which the probabilities of left-out rows are right on average."""
+    few = left_out.first(TEMPERATURE_ROWS)
+    everyone = np.ones((len(few.rows), len(statistics)), dtype=bool)
+    density = left_out_densities(prior, statistics, few, predictive, everyone)
+    return tempered_cross_entropy(density, few.labels)[1]
 
 
 def climb(losses: Callable[[int], Array], start: int, size: int) -> int:
     """Walk from position ``start`` over 0 to ``size - 1`` while a neighbour is clearly better.
 
     Clearly: the mean of the paired differences of the rows' losses exceeds its standard error. The start is
-    a sensible default, and noise alone should not leave it.
+    a sensible default that noise should seldom leave.
     """
     here = start
     for direction in (1, -1):
         while 0 <= here + direction < size:
+            if not np.isfinite(losses(here + direction)).all():
+                break
             gain = losses(here) - losses(here + direction)
             if not gain.mean() > gain.std() / np.sqrt(len(gain)):
                 break
@@ -155,16 +169,18 @@ def _shortlist(statistics: Statistics, left_out: LeftOut) -> Array:
     return chosen
 
 
-def _leave_one_out(
-    prior: Prior, statistics: Statistics, left_out: LeftOut, rivals: Array
-) -> tuple[Array, Array]:
-    """Student-t and plug-in log-densities, arrays (M, K); a row is not part of what it is judged by."""
-    dim, count = prior.dim, statistics.count
-    correction = (count / (count - 1 + 1e-12))[left_out.labels]
+def left_out_densities(
+    prior: Prior, statistics: Statistics, left_out: LeftOut, predictive: Predictive, rivals: Array
+) -> Array:
+    """Log-density of each row under each category, the row itself left out, array (M, K).
+
+    Categories outside ``rivals``, boolean array (M, K), get -inf.
+    """
+    count = statistics.count
+    correction = (count / np.maximum(count - 1, 1e-12))[left_out.labels]
     residual = left_out.rows - statistics.mean[left_out.labels]
     pooled = prior.scale * left_out.pooled_weight * correction
-    student = np.full(rivals.shape, -np.inf)
-    plugin = np.full(rivals.shape, -np.inf)
+    density = np.full(rivals.shape, -np.inf)
     for k in range(len(statistics)):
         i = np.flatnonzero(rivals[:, k])
         own = left_out.labels[i] == k
@@ -176,13 +192,10 @@ def _leave_one_out(
         cross = np.einsum("nd,nd->n", gap, rest)
         distance = np.einsum("nd,nd->n", gap, gap) + weight * cross**2 / (1 - removed)
         distance *= np.where(own, correction[i] ** 2, 1.0)
-        n = np.maximum(count[k] - own, 1e-3)
-        volume = log_det + np.log1p(-removed)
-        student[i, k] = _student(distance, volume, n, prior)
-        plugin[i, k] = -0.5 * (
-            (prior.nu + n - dim - 1) * distance + volume - dim * np.log(prior.nu + n - dim - 1)
-        )
-    return student, plugin
+        remaining = np.maximum(count[k] - own, 1e-3)
+        log_density = _student if predictive == "student" else _plugin
+        density[i, k] = log_density(distance, log_det + np.log1p(-removed), remaining, prior)
+    return density
 
 
 def _scale_factor(prior: Prior, statistics: Statistics, k: int) -> tuple[Array, float]:
@@ -199,3 +212,8 @@ def _student(distance: Array, log_det: Array, count: Array, prior: Prior) -> Arr
     constant = gammaln((freedom + dim) / 2) - gammaln(freedom / 2)
     scale = 0.5 * (log_det + dim * np.log(spread))
     return np.asarray(constant - scale - 0.5 * (freedom + dim) * np.log1p(distance / spread))
+
+
+def _plugin(distance: Array, log_det: Array, count: Array, prior: Prior) -> Array:
+    weight = prior.nu + count - prior.dim - 1
+    return np.asarray(-0.5 * (weight * distance + log_det - prior.dim * np.log(weight)))

@@ -133,6 +133,16 @@ class Posterior:
         factor = self.factor if self.structure == "shared" else self.factor[indices]
         return Posterior(self.mean[indices], self.kappa[indices], self.nu[indices], factor, self.structure)
 
+    def replaced(self, indices: Any, new: Posterior) -> Posterior:
+        """A copy in which the categories at ``indices`` are those of ``new``."""
+        mean, kappa, nu = self.mean.copy(), self.kappa.copy(), self.nu.copy()
+        mean[indices], kappa[indices], nu[indices] = new.mean, new.kappa, new.nu
+        factor = self.factor
+        if self.structure != "shared":
+            factor = factor.copy()
+            factor[indices] = new.factor
+        return Posterior(mean, kappa, nu, factor, self.structure)
+
     @classmethod
     def concatenate(cls, parts: Sequence[Posterior]) -> Posterior:
         """The categories of all parts, in order. A shared factor is that of the first part."""

@@ -242,7 +242,7 @@ def _choose_shrinkage(
         weight = SHRINKAGES[position]
         variance = ((1 - weight) * values + weight * values.mean()).astype(np.float32)
         if not variance.min() > 0:
-            return np.full(len(own), np.inf)
+            return np.full(len(own), np.inf)  # never chosen
         scaled, rest = z / variance, residual / variance
         distance = np.einsum("nd,nd->n", z, scaled)[:, None] - 2 * scaled @ means.T
         distance += (means**2 / variance).sum(1)

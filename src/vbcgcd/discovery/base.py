@@ -1,0 +1,237 @@
+"""The base session: the labelled rows become a projection, a prior, posteriors and their calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes import (
+    Classifier,
+    Posterior,
+    Prior,
+    Statistics,
+    Structure,
+    choose_strength,
+    posterior_from_parts,
+    posterior_of,
+    run_svi,
+)
+from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, left_out_temperature, tempered_cross_entropy
+from vbcgcd.bayes.linalg import packed_size
+from vbcgcd.bayes.statistics import iter_label_statistics
+from vbcgcd.discovery.geometry import calibrate_geometry
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.reduce import Reducer, fit_reducer
+
+Array = NDArray[Any]
+
+#: Rows reduced at a time while statistics are gathered.
+BLOCK_ROWS = 8192
+#: Labelled categories and rows on which one number is calibrated: it needs no more.
+CALIBRATION_CATEGORIES = 32
+CALIBRATION_ROWS = 1500
+#: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
+HELD_BYTES = 64 * 2**20
+
+__all__ = ["BaseOptions", "learn_base"]
+
+
+@dataclass(frozen=True)
+class BaseOptions:
+    """Options of the base session. See `CategoryDiscoverer` for their meaning."""
+
+    n_components: int | None
+    whiten: bool
+    normalise: bool | str
+    whiten_shrinkage: float | str
+    prior_strength: float | str
+    mean_precision_prior: float
+    covariance: Structure
+    inference: str
+    geometry: str
+    svi_steps: int
+    classifier: Classifier
+    random_state: int | None
+
+    def generator(self, *path: int) -> np.random.Generator:
+        """Random numbers of one purpose; the same seed and purpose give the same numbers."""
+        return np.random.default_rng(None if self.random_state is None else [self.random_state, *path])
+
+
+def learn_base(rows: Array, codes: Array, options: BaseOptions) -> Knowledge:
+    """Learn the labelled categories.
+
+    Parameters
+    ----------
+    rows : array (N, d)
+        Embeddings.
+    codes : int array (N,)
+        Categories, 0 to K - 1, each with at least one row.
+    options : BaseOptions
+
+    Returns
+    -------
+    Knowledge
+    """
+    reducer = fit_reducer(
+        rows,
+        codes,
+        n_components=options.n_components,
+        whiten=options.whiten,
+        normalise=options.normalise,
+        shrinkage=options.whiten_shrinkage,
+        random_state=options.random_state,
+    )
+    return _Base(rows, codes, reducer, options).knowledge()
+
+
+class _Base:
+    """The labelled rows with what several steps ask for."""
+
+    def __init__(self, rows: Array, codes: Array, reducer: Reducer, options: BaseOptions) -> None:
+        self.rows, self.codes, self.reducer, self.options = rows, codes, reducer, options
+        self.sizes = np.bincount(codes).astype(np.float64)
+        self.held = self._held_statistics()
+
+    def knowledge(self) -> Knowledge:
+        prior, temperature = self._calibrated_prior()
+        posterior = self._posterior(prior)
+        if temperature is None:
+            temperature = self._split_temperature(prior)
+        picked = self._left_out(np.arange(len(self.sizes)), self.options.generator(0, 1))
+        means = posterior.mean.astype(np.float64) * (posterior.kappa / self.sizes)[:, None]
+        geometry, best = calibrate_geometry(means, self.sizes, picked, self.options.geometry)
+        return Knowledge(
+            self.reducer,
+            prior,
+            posterior,
+            self.options.classifier,
+            temperature,
+            Novelty.calibrate(geometry, best),
+            float((self.sizes.std() / self.sizes.mean()) ** 2),
+        )
+
+    def _held_statistics(self) -> Statistics | None:
+        """Statistics of all categories, or None where they would take too much memory at once."""
+        dim, shared = self.reducer.n_components, self.options.covariance == "shared"
+        width = dim if self.options.covariance == "diagonal" else packed_size(dim)
+        if not shared and 8 * len(self.sizes) * width > HELD_BYTES:
+            return None
+        return Statistics.concatenate([part for _, part in self._statistics(self.codes)])
+
+    def _statistics(self, codes: Array) -> Iterator[tuple[int, Statistics]]:
+        """Statistics of each category in reduced space, with only a block of reduced rows in memory."""
+        order = np.argsort(codes, kind="stable")
+        n_categories = int(codes.max()) + 1
+        bounds = np.searchsorted(codes[order], np.arange(n_categories + 1))
+        first = 0
+        while first < n_categories:
+            last = max(int(np.searchsorted(bounds, bounds[first] + BLOCK_ROWS, side="right")) - 1, first + 1)
+            members = order[bounds[first] : bounds[last]]
+            block = self.reducer.transform(self.rows[members], dtype=self.options.classifier.dtype)
+            within = codes[members] - first
+            for k, part in iter_label_statistics(
+                block, within, last - first, structure=self.options.covariance
+            ):
+                yield first + k, part
+            first = last
+
+    def _calibrated_prior(self) -> tuple[Prior, float | None]:
+        """The prior and the temperature of its probabilities, None where that is still to be found."""
+        options, asked = self.options, self.options.prior_strength
+        chosen = _spread_out(np.arange(len(self.sizes)), CALIBRATION_CATEGORIES)
+        statistics = self._statistics_of(chosen)
+        start = 0.0 if isinstance(asked, str) else float(asked)
+        prior = Prior(
+            self.reducer.n_components,
+            options.mean_precision_prior,
+            start,
+            1.0 if self.reducer.whitened or asked == "weakest" else self._mean_variance(statistics),
+            options.covariance,
+        )
+        rule = options.classifier
+        exact_left_out = (
+            options.covariance == "full" and rule.metric == "mahalanobis" and (statistics.count > 1).sum() > 1
+        )
+        if asked == "evidence" or (asked == "auto" and not exact_left_out):
+            prior = choose_strength(prior, statistics)
+        if not exact_left_out:
+            return prior, None
+        left_out = self._left_out(chosen, options.generator(0, 0))
+        if asked == "auto":
+            prior = calibrate_strength(prior, statistics, left_out)
+        return prior, left_out_temperature(prior, statistics, left_out, rule.predictive)
+
+    def _statistics_of(self, chosen: Array) -> Statistics:
+        if self.held is None:
+            part = np.full(len(self.sizes), -1)
+            part[chosen] = np.arange(len(chosen))
+            return Statistics.concatenate([s for _, s in self._statistics(part[self.codes])])
+        if self.options.covariance == "shared" or len(chosen) == len(self.held):
+            return self.held
+        return self.held.take(chosen)
+
+    def _mean_variance(self, statistics: Statistics) -> float:
+        """Mean variance within categories, over all dimensions."""
+        dim = self.reducer.n_components
+        if statistics.structure == "diagonal":
+            trace = statistics.scatter.sum()
+        else:
+            i = np.arange(dim)
+            trace = statistics.scatter[:, i * (i + 3) // 2].sum()
+        freedom = max(statistics.count.sum() - len(statistics), 1.0)
+        return float(trace / freedom / dim) or 1.0
+
+    def _left_out(self, categories: Array, rng: np.random.Generator) -> LeftOut:
+        """Rows of the given categories that can be left out, labelled by position in ``categories``."""
+        position = np.full(len(self.sizes), -1)
+        position[categories] = np.arange(len(categories))
+        eligible = np.flatnonzero((self.sizes[self.codes] > 1) & (position[self.codes] >= 0))
+        picked = rng.permutation(eligible)[:CALIBRATION_ROWS]
+        weight = 0.0
+        if self.reducer.whitened:
+            weight = (1 - self.reducer.shrinkage) / max(len(self.codes) - len(self.sizes), 1)
+        return LeftOut(self.reducer.transform(self.rows[picked]), position[self.codes[picked]], weight)
+
+    def _posterior(self, prior: Prior) -> Posterior:
+        dtype = self.options.classifier.dtype
+        if self.options.inference == "svi":
+            fitted = ((k, self._svi(prior, k)) for k in range(len(self.sizes)))
+            return posterior_from_parts(prior, fitted, len(self.sizes), dtype=dtype)
+        if self.held is not None:
+            return posterior_of(prior, self.held, dtype=dtype)
+        return posterior_from_parts(prior, self._statistics(self.codes), len(self.sizes), dtype=dtype)
+
+    def _svi(self, prior: Prior, k: int) -> Statistics:
+        reduced = self.reducer.transform(self.rows[self.codes == k])
+        rng = self.options.generator(0, 2, k)
+        return run_svi(prior, reduced, max_steps=self.options.svi_steps, random_state=rng).statistics
+
+    def _split_temperature(self, prior: Prior) -> float:
+        """Temperature from posteriors of one half of the rows that score rows of the other half."""
+        if self.sizes.max() < 2 or len(self.sizes) < 2:
+            return 1.0
+        order = self.options.generator(0, 3).permutation(len(self.codes))
+        half = np.zeros(len(self.codes), dtype=bool)
+        for k in range(len(self.sizes)):
+            half[order[self.codes[order] == k][::2]] = True
+        statistics = Statistics.concatenate(
+            [part for _, part in self._statistics(np.where(half, self.codes, -1))]
+        )
+        posterior = posterior_of(prior, statistics, dtype=self.options.classifier.dtype)
+        other = order[~half[order]][:CALIBRATION_ROWS]
+        reduced = self.reducer.transform(self.rows[other], dtype=self.options.classifier.dtype)
+        density = self.options.classifier.log_density(reduced, posterior)
+        return tempered_cross_entropy(density, self.codes[other])[1]
+
+
+def _spread_out(items: Array, most: int) -> Array:
+    """At most ``most`` of the items, evenly spaced."""
+    if len(items) <= most:
+        return items
+    return np.asarray(items[np.linspace(0, len(items) - 1, most).round().astype(int)])

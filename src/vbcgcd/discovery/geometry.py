@@ -1,0 +1,152 @@
+"""How alike a row and a category are, calibrated on labelled rows: the measure that clusters a session.
+
+In whitened space of many dimensions the length of a row says little about its category and the angle to the
+category's mean nearly everything, so the default measure is the cosine, as a softmax with a concentration:
+
+    p(category k | row z) = softmax_k(sharpness cos(z, m_k))
+
+In few dimensions lengths matter, and the measure is the tied Gaussian instead, z.m_k - |m_k|^2 / 2. Which of
+the two, and how sharp, is decided by labelled rows that are left out of their category's mean and of the
+pooled covariance that whitened the space (a rank-one change of the inner product).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes.calibration import LeftOut, tempered_cross_entropy
+
+Array = NDArray[Any]
+TINY = 1e-12
+
+__all__ = ["CalibratedGeometry", "Geometry", "calibrate_geometry"]
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Similarity of rows and means, in nats.
+
+    Parameters
+    ----------
+    kind : {"direction", "distance"}
+        Cosine, or the tied Gaussian of unit covariance.
+    sharpness : float
+        What the similarity is multiplied with.
+    """
+
+    kind: Literal["direction", "distance"]
+    sharpness: float
+
+    def prepared(self, rows: Array) -> Array:
+        """Rows in the form in which `similarity` wants them, float32."""
+        rows = np.asarray(rows, dtype=np.float32)
+        return _unit(rows) if self.kind == "direction" else rows
+
+    def similarity(self, rows: Array, means: Array) -> Array:
+        """Similarity of each prepared row to each mean, not yet multiplied, array (N, K)."""
+        means = np.asarray(means, dtype=np.float32)
+        if self.kind == "direction":
+            return np.asarray(rows @ _unit(means).T)
+        return np.asarray(rows @ means.T - 0.5 * np.einsum("kd,kd->k", means, means))
+
+    def left_out_similarity(self, rows: Array, weight: Array) -> Array:
+        """Similarity of each row to the weighted mean of the *other* rows in each cluster, array (N, K).
+
+        Parameters
+        ----------
+        rows : prepared rows (N, D)
+        weight : array (N, K)
+            Weight of each row in each cluster.
+        """
+        sums = weight.T @ rows
+        own = np.einsum("nd,nd->n", rows, rows)[:, None]
+        product = rows @ sums.T
+        norm = np.einsum("kd,kd->k", sums, sums) - 2 * weight * product + weight**2 * own
+        product = product - weight * own
+        if self.kind == "direction":
+            return np.asarray(product / np.sqrt(np.maximum(norm, 1e-6)))
+        others = np.maximum(weight.sum(axis=0) - weight, 1e-3)
+        return np.asarray(product / others - 0.5 * np.maximum(norm, 0) / others**2)
+
+
+class CalibratedGeometry(NamedTuple):
+    """The chosen geometry, and how similar known rows that were left out are to their best category."""
+
+    geometry: Geometry
+    best_similarity: Array
+
+
+def calibrate_geometry(
+    means: Array, sizes: Array, left_out: LeftOut, kind: str = "auto"
+) -> CalibratedGeometry:
+    """Choose kind and sharpness by the leave-one-out cross-entropy of labelled rows.
+
+    Parameters
+    ----------
+    means : array (K, D)
+        Of the labelled categories, in reduced space.
+    sizes : array (K,)
+        Their numbers of rows.
+    left_out : LeftOut
+        Rows of categories with at least two rows.
+    kind : {"auto", "direction", "distance"}
+        "auto" takes the cosine unless the distance is clearly better.
+
+    Returns
+    -------
+    CalibratedGeometry
+    """
+    if len(left_out.rows) < 2:
+        return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]))
+    found = {}
+    for name, similarity in left_out_similarities(means, sizes, left_out).items():
+        own = similarity[np.arange(len(left_out.labels)), left_out.labels]
+        # Where labelled categories never mix, any sharpness will do; the density of the rows bounds it.
+        highest = np.log(_concentration(float(own.mean()), means.shape[1])) if name == "direction" else 0.0
+        losses, sharpness = tempered_cross_entropy(similarity, left_out.labels, highest=highest)
+        found[name] = losses, sharpness, similarity.max(axis=1)
+    harm = found["direction"][0] - found["distance"][0]
+    clearly = harm.mean() > 2 * harm.std() / np.sqrt(len(harm))
+    chosen = kind if kind != "auto" else ("distance" if clearly else "direction")
+    _, sharpness, best = found[chosen]
+    return CalibratedGeometry(Geometry(chosen, sharpness), np.sort(best))  # type: ignore[arg-type]
+
+
+def left_out_similarities(means: Array, sizes: Array, left_out: LeftOut) -> dict[str, Array]:
+    """Similarity of each row to each category, the row itself left out, arrays (M, K), for both kinds.
+
+    Without the row the pooled covariance is I - w r r^T, with r the row minus its category's mean, and inner
+    products gain (w / (1 - w |r|^2)) (u.r)(v.r); the mean of its category is z - n/(n - 1) r.
+    """
+    z, own = left_out.rows.astype(np.float64), left_out.labels
+    index = np.arange(len(z))
+    correction = sizes[own] / np.maximum(sizes[own] - 1, TINY)
+    r = z - means[own]
+    removal = left_out.pooled_weight * correction
+    gain = removal / (1 - np.minimum(removal * (r**2).sum(1), 1 - 1e-6))
+    zm, rm, zr = z @ means.T, r @ means.T, np.einsum("nd,nd->n", z, r)
+    zz, mm = (z**2).sum(1), np.broadcast_to((means**2).sum(1), zm.shape).copy()
+    moved = z - correction[:, None] * r
+    zm[index, own] = np.einsum("nd,nd->n", z, moved)
+    rm[index, own] = np.einsum("nd,nd->n", r, moved)
+    mm[index, own] = (moved**2).sum(1)
+    product = zm + gain[:, None] * zr[:, None] * rm
+    mean_norm = mm + gain[:, None] * rm**2
+    row_norm = zz + gain * zr**2
+    cosine = product / np.sqrt(np.maximum(row_norm[:, None] * mean_norm, TINY))
+    return {"direction": cosine, "distance": product - 0.5 * mean_norm}
+
+
+def _concentration(cosine: float, dim: int) -> float:
+    """Concentration of a von Mises-Fisher density whose rows have this mean cosine to its direction."""
+    cosine = min(max(cosine, 0.05), 0.999)
+    return max(cosine * (dim - cosine**2) / (1 - cosine**2), 1.0)
+
+
+def _unit(rows: Array) -> Array:
+    length = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
+    return np.asarray(rows / np.maximum(length, TINY))

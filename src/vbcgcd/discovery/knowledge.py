@@ -1,0 +1,93 @@
+"""What is known between sessions: a projection, a prior, posteriors and their calibration. No rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes import (
+    Classifier,
+    Posterior,
+    Prior,
+    Statistics,
+    posterior_of,
+    recover_statistics,
+    statistics_by_label,
+)
+from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.reduce import Reducer
+
+Array = NDArray[Any]
+
+__all__ = ["Knowledge"]
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """The state of a discoverer.
+
+    Parameters
+    ----------
+    reducer : Reducer
+        The frozen projection.
+    prior : Prior
+        Of every category.
+    posterior : Posterior
+        Of all categories, in order of birth.
+    classifier : Classifier
+        How rows are scored.
+    temperature : float
+        Probabilities are softmax(temperature log-density).
+    novelty : Novelty
+        The calibrated novelty score, and the geometry in which sessions are clustered.
+    size_spread : float
+        Squared coefficient of variation of the labelled categories' sizes.
+    """
+
+    reducer: Reducer
+    prior: Prior
+    posterior: Posterior
+    classifier: Classifier
+    temperature: float
+    novelty: Novelty
+    size_spread: float
+
+    def reduced(self, rows: Array) -> Array:
+        """Reduced embeddings in the precision of the posteriors."""
+        return self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
+
+    def posterior_of(self, statistics: Statistics) -> Posterior:
+        """Exact posterior of new categories; a shared covariance stays that of the known ones."""
+        known = self.posterior
+        if self.prior.structure != "shared":
+            return posterior_of(self.prior, statistics, dtype=known.mean.dtype)
+        kappa = self.prior.kappa + statistics.count
+        mean = statistics.mean * (statistics.count / kappa)[:, None]
+        nu = np.full(len(kappa), known.nu[0])
+        return Posterior(mean.astype(known.mean.dtype), kappa, nu, known.factor, "shared")
+
+    def extended(self, posterior: Posterior | None) -> Knowledge:
+        """With these categories appended; what was known is untouched."""
+        if posterior is None:
+            return self
+        return replace(self, posterior=Posterior.concatenate([self.posterior, posterior]))
+
+    def absorbed(self, reduced: Array, codes: Array) -> Knowledge:
+        """With these rows added to the statistics of their categories (-1 to none)."""
+        touched = np.unique(codes[codes >= 0])
+        if len(touched) == 0:
+            return self
+        part = np.where(codes >= 0, np.searchsorted(touched, codes), -1)
+        extra = statistics_by_label(reduced, part, len(touched), structure=self.prior.structure)
+        old = self.posterior.take(touched)
+        if self.prior.structure == "shared":
+            # Only the means move: the covariance is that of the base session.
+            share = (extra.count / (old.kappa + extra.count))[:, None]
+            mean = old.mean + share * (extra.mean - old.mean)
+            new = Posterior(mean, old.kappa + extra.count, old.nu, old.factor, "shared")
+        else:
+            new = self.posterior_of(recover_statistics(self.prior, old) + extra)
+        return replace(self, posterior=self.posterior.replaced(touched, new))

@@ -1,0 +1,69 @@
+"""Names of categories: labels of novel ones are new, never reused, and of the same kind as the given ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.errors import InputError
+
+Array = NDArray[Any]
+
+__all__ = ["NONE_OF_THESE", "appended", "new_labels", "reject_label"]
+
+#: The answer of ``predict(X, reject=...)`` where labels are strings; integers answer -1.
+NONE_OF_THESE = "none of these"
+
+
+def new_labels(classes: Array, n_novel: int, n_discovered: int) -> Array:
+    """Labels for novel categories.
+
+    Integers continue after the largest; strings become ``novel-1``, ``novel-2``, ..., counting on from
+    those already discovered and passing over names that are taken.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> new_labels(np.array([3, 7]), 2, 0)
+    array([8, 9])
+    >>> new_labels(np.array(["cat", "dog"]), 2, 1)
+    array(['novel-2', 'novel-3'], dtype='<U7')
+    """
+    if classes.dtype.kind in "iu":
+        first = max(int(classes.max()) + 1, 0)
+        return np.arange(first, first + n_novel)
+    if classes.dtype.kind == "f":
+        return np.floor(classes.max()) + 1 + np.arange(n_novel, dtype=classes.dtype)
+    if classes.dtype.kind not in "UTO":
+        raise InputError(
+            f"Novel categories need integer or string labels to continue, the labels are {classes.dtype}; "
+            "fit with strings or integers."
+        )
+    taken, names, number = set(classes.tolist()), list[str](), n_discovered
+    while len(names) < n_novel:
+        number += 1
+        if f"novel-{number}" not in taken:
+            names.append(f"novel-{number}")
+    return np.array(names, dtype=object if classes.dtype.kind == "O" else None)
+
+
+def appended(classes: Array, labels: Array) -> Array:
+    """``classes`` followed by ``labels``, without changing a value or its kind."""
+    if len(labels) == 0:
+        return classes
+    if classes.dtype.kind in "iu":
+        kind = np.result_type(classes.dtype, np.min_scalar_type(int(labels.max())))
+        kind = kind if kind.kind in "iu" else np.dtype(np.int64)
+        return np.concatenate([classes.astype(kind), labels.astype(kind)])
+    return np.concatenate([classes, labels])
+
+
+def reject_label(classes: Array) -> Any:
+    """What stands for "none of these" among labels of this kind."""
+    if classes.dtype.kind in "iuf":
+        if -1 in classes:
+            raise InputError("-1 is one of the labels, so it cannot mean 'none of these'; give reject_label.")
+        return -1
+    return NONE_OF_THESE

@@ -1,0 +1,79 @@
+"""A model on disk: one safetensors file with arrays and JSON values."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.archive import read_archive, write_archive
+from vbcgcd.bayes import Classifier, Posterior, Prior
+from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.reduce import Reducer
+
+Array = NDArray[Any]
+KIND, VERSION = "vbcgcd-model", 1
+
+__all__ = ["read_model", "write_model"]
+
+
+def write_model(
+    path: str | os.PathLike[str], knowledge: Knowledge, classes: Array, births: Array, values: Any
+) -> None:
+    """Write what is known, the labels and births of the categories, and further plain values."""
+    reducer, posterior = knowledge.reducer, knowledge.posterior
+    arrays = {
+        "reducer.center": reducer.center,
+        "reducer.projection": reducer.projection,
+        "reducer.between": reducer.between,
+        "posterior.mean": posterior.mean,
+        "posterior.kappa": posterior.kappa,
+        "posterior.nu": posterior.nu,
+        "posterior.factor": posterior.factor,
+        "novelty.quantiles": knowledge.novelty.quantiles,
+        "births": births,
+    }
+    state = {
+        "classes": classes.tolist(),
+        "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
+        "prior": asdict(knowledge.prior),
+        "reducer": {"whitened": reducer.whitened, "unit": reducer.unit, "shrinkage": reducer.shrinkage},
+        "geometry": asdict(knowledge.novelty.geometry),
+        "temperature": knowledge.temperature,
+        "size_spread": knowledge.size_spread,
+        "values": values,
+    }
+    write_archive(path, KIND, VERSION, arrays, state)
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:
+    """What `write_model` wrote; the classifier is the default one, the caller knows the options."""
+    arrays, state = read_archive(path, KIND, VERSION)
+    prior = Prior(**state["prior"])
+    knowledge = Knowledge(
+        Reducer(
+            arrays["reducer.center"],
+            arrays["reducer.projection"],
+            arrays["reducer.between"],
+            **state["reducer"],
+        ),
+        prior,
+        Posterior(
+            arrays["posterior.mean"],
+            arrays["posterior.kappa"],
+            arrays["posterior.nu"],
+            arrays["posterior.factor"],
+            prior.structure,
+        ),
+        Classifier(),
+        state["temperature"],
+        Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
+        state["size_spread"],
+    )
+    classes = np.array(state["classes"], dtype=state["classes_dtype"])
+    return knowledge, classes, arrays["births"], state["values"]
