@@ -107,7 +107,7 @@ def speed() -> None:
             )
         )
     table(
-        f"Speed, {len(np.unique(y))} categories of CIFAR-100, D = {DIM}, fit {len(x)} rows, predict {len(test)}",
+        f"{len(np.unique(y))} categories of CIFAR-100, D = {DIM}: fit {len(x)} rows, predict {len(test)}",
         ("", "vbcgcd s", "QDA s", "times faster"),
         rows,
     )

@@ -1,0 +1,143 @@
+"""Discovery on real embeddings, plan b50t5, frozen scoring: accuracy, ablations, number of categories.
+
+VBCGCD_DATA=... python benchmarks/discovery.py [main] [ablation] [count] [small]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from rich.progress import Progress
+
+from common import console, load, table
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.study.plans import Plan, random_plan
+from vbcgcd.study.runner import Dataset, run_plan, upper_bound
+
+SEEDS = (0, 1, 2)
+PLANS: dict[str, dict[str, Any]] = {
+    "CLINC150": {"n_labelled": 75, "n_sessions": 5, "n_novel": 15, "known_rows": 6},
+    "CIFAR-100": {"n_labelled": 50, "n_sessions": 5, "n_novel": 10, "known_rows": 25},
+}
+#: The same data with 25 rows per class, half of a session's rows known: what small collections look like.
+SMALL = {"rows_per_class": 25, "known_rows": 5}
+COLUMNS = ("dataset", "variant", "All", "Old", "New", "M_f", "M_d", "upper", "share", "sd", "s/session")
+
+ABLATIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "start: k-means of all rows, em": {"cluster": "kmeans", "relabel": "em"},
+    "start: k-means, reassign": {"cluster": "kmeans", "relabel": "reassign"},
+    "start: k-means, no relabelling": {"cluster": "kmeans", "relabel": "none"},
+    "relabel: none": {"relabel": "none"},
+    "relabel: filter": {"relabel": "filter"},
+    "relabel: reassign": {"relabel": "reassign"},
+    "relabel: em": {"relabel": "em"},
+    "alignment: R = 0": {"alignment": 0.0},
+    "no whitening": {"whiten": False},
+    "no unit length": {"normalise": False},
+    "geometry: distance": {"geometry": "distance"},
+    "prior strength: evidence": {"prior_strength": "evidence"},
+    "predictive: Student-t": {"predictive": "student"},
+    "covariance: diagonal": {"covariance": "diagonal"},
+    "covariance: shared": {"covariance": "shared"},
+    "metric: Euclidean": {"metric": "euclidean"},
+}
+
+
+def dataset(name: str) -> Dataset:
+    return Dataset(*load(name))
+
+
+def plan_of(name: str, data: Dataset, seed: int, **changes: Any) -> Plan:
+    return random_plan(data.train_y, **{**PLANS[name], **changes}, seed=seed)
+
+
+def measure(
+    name: str,
+    variant: str,
+    make: Callable[[], Any],
+    *,
+    number_known: bool = True,
+    changes: dict[str, Any] | None = None,
+) -> tuple[tuple[str, ...], list[list[int]]]:
+    """One row of the table (means over seeds) and the numbers of categories found."""
+    data = dataset(name)
+    results, bounds = [], []
+    for seed in SEEDS:
+        plan = plan_of(name, data, seed, **(changes or {}))
+        results.append(run_plan(make(), data, plan, number_known=number_known))
+        bounds.append(upper_bound(make(), data, plan))
+    share = [r.final.all / u for r, u in zip(results, bounds, strict=True)]
+
+    def percent(values: list[float]) -> str:
+        return f"{100 * np.mean(values):.2f}"
+
+    row = (
+        name,
+        variant,
+        percent([r.final.all for r in results]),
+        percent([r.final.old for r in results]),
+        percent([r.final.new for r in results]),
+        percent([r.forgetting for r in results]),
+        percent([r.discovery for r in results]),
+        percent(bounds),
+        f"{np.mean(share):.3f}",
+        f"{np.std(share):.3f}",
+        f"{np.mean([np.mean(r.seconds) for r in results]):.1f}",
+    )
+    return row, [r.found for r in results]
+
+
+def show(title: str, jobs: list[tuple[str, str, Callable[[], Any], dict[str, Any]]]) -> None:
+    rows, found = [], []
+    with Progress(console=console, transient=True) as progress:
+        task = progress.add_task(title, total=len(jobs))
+        for name, variant, make, options in jobs:
+            row, numbers = measure(name, variant, make, **options)
+            rows.append(row)
+            found.append((name, variant, numbers))
+            progress.advance(task)
+    table(f"{title} (frozen scoring, mean of {len(SEEDS)} class orders)", COLUMNS, rows)
+    if any(not options.get("number_known", True) for *_, options in jobs):
+        table(
+            "Novel categories found in each session",
+            ("dataset", "estimator", *(f"order {s}" for s in SEEDS)),
+            [(n, v, *(" ".join(map(str, k)) for k in numbers)) for n, v, numbers in found],
+        )
+
+
+def main_table() -> None:
+    show("Plan b50t5, defaults", [(n, "default", CategoryDiscoverer, {}) for n in PLANS])
+
+
+def small_table() -> None:
+    jobs = [(n, "25 rows per class", CategoryDiscoverer, {"changes": SMALL}) for n in PLANS]
+    show("Few rows, many of them known", jobs)
+
+
+def ablation_table() -> None:
+    jobs = [
+        (n, label, lambda o=options: CategoryDiscoverer(**o), {})
+        for n in PLANS
+        for label, options in ABLATIONS.items()
+    ]
+    jobs += [(n, "paper()", CategoryDiscoverer.paper, {}) for n in PLANS]
+    show("Ablations", jobs)
+
+
+def count_table() -> None:
+    jobs = [
+        (n, count, lambda c=count: CategoryDiscoverer(count=c), {"number_known": False})
+        for n in PLANS
+        for count in ("mixture", "silhouette", "evidence", "merge")
+    ]
+    show("Unknown number of categories", jobs)
+
+
+if __name__ == "__main__":
+    tables = {"main": main_table, "small": small_table, "ablation": ablation_table, "count": count_table}
+    for name in sys.argv[1:] or ["main", "small", "count"]:
+        tables[name]()

@@ -1,0 +1,1 @@
+"""Experiments: session plans, scoring and the runner."""
