@@ -132,7 +132,7 @@ def count_table() -> None:
     jobs = [
         (n, count, lambda c=count: CategoryDiscoverer(count=c), {"number_known": False})
         for n in PLANS
-        for count in ("mixture", "silhouette", "evidence", "merge")
+        for count in ("rehearsal", "evidence", "merge", "silhouette")
     ]
     show("Unknown number of categories", jobs)
 

@@ -71,8 +71,9 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best
         category (the paper); soft expectation-maximisation with frozen known categories.
-    count : {"mixture", "silhouette", "evidence", "merge"}, default="mixture"
-        How the number of novel categories is estimated when it is not given.
+    count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
+        How the number of novel categories is estimated when it is not given. "rehearsal" hides labelled
+        categories during `fit` and learns what a real one is worth; the others need nothing of `fit`.
     geometry : {"auto", "direction", "distance"}, default="auto"
         How alike a row and a category are when a session is clustered: by angle or by distance. "auto"
         decides on labelled rows.
@@ -142,7 +143,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         inference: str = "exact",
         cluster: str | Callable[..., Array] = "mixture",
         relabel: str = "confident",
-        count: str = "mixture",
+        count: str = "rehearsal",
         geometry: str = "auto",
         alignment: float | None = None,
         update_known: bool = False,
@@ -481,6 +482,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             inference=self.inference,
             geometry=self.geometry,
             svi_steps=self.svi_steps,
+            count=self.count,
             classifier=self._classifier(),
             random_state=self.random_state,
         )

@@ -15,6 +15,7 @@ from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.novelty import Novelty
 from vbcgcd.discovery.reduce import Reducer
+from vbcgcd.discovery.rehearsal import CategoryPrice
 
 Array = NDArray[Any]
 KIND, VERSION = "vbcgcd-model", 1
@@ -38,6 +39,8 @@ def write_model(
         "novelty.quantiles": knowledge.novelty.quantiles,
         "births": births,
     }
+    if knowledge.price is not None:
+        arrays["price.outliers"] = knowledge.price.outliers
     state = {
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
@@ -46,6 +49,7 @@ def write_model(
         "geometry": asdict(knowledge.novelty.geometry),
         "temperature": knowledge.temperature,
         "size_spread": knowledge.size_spread,
+        "price": None if knowledge.price is None else knowledge.price.per_row,
         "values": values,
     }
     write_archive(path, KIND, VERSION, arrays, state)
@@ -74,6 +78,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         state["temperature"],
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
         state["size_spread"],
+        None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

@@ -3,7 +3,16 @@ import pytest
 from scipy import special, stats
 
 from vbcgcd.bayes import Prior, calibration, statistics_by_label
-from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, climb, tempered_cross_entropy
+from vbcgcd.bayes.calibration import (
+    LeftOut,
+    calibrate_strength,
+    climb,
+    left_out_densities,
+    left_out_temperature,
+    tempered_cross_entropy,
+)
+
+PREDICTIVES = ("student", "plugin")
 
 
 def cross_entropy(log_density, labels, temperature):
@@ -125,9 +134,9 @@ def test_left_out_densities_equal_brute_force(make_problem, pooled_weight, nu):
     rows, labels, statistics = small_problem(make_problem)
     prior = Prior(3, nu=nu)
     rivals = np.ones((len(rows), 4), dtype=bool)
-    found = calibration._leave_one_out(prior, statistics, LeftOut(rows, labels, pooled_weight), rivals)
-    expected = brute_force(rows, labels, prior, pooled_weight)
-    for have, want in zip(found, expected, strict=True):
+    left_out = LeftOut(rows, labels, pooled_weight)
+    for predictive, want in zip(PREDICTIVES, brute_force(rows, labels, prior, pooled_weight), strict=True):
+        have = left_out_densities(prior, statistics, left_out, predictive, rivals)
         np.testing.assert_allclose(have, want, rtol=2e-4, atol=2e-3)
 
 
@@ -136,8 +145,9 @@ def test_left_out_densities_hold_for_categories_of_two_rows(make_problem):
     labels = np.array([0, 0, 1, 1, 2, 2])
     statistics, prior = statistics_by_label(rows, labels, 3), Prior(2, nu=9.0)
     rivals = np.ones((6, 3), dtype=bool)
-    found = calibration._leave_one_out(prior, statistics, LeftOut(rows, labels, 0.0), rivals)
-    for have, want in zip(found, brute_force(rows, labels, prior, 0.0), strict=True):
+    left_out = LeftOut(rows, labels, 0.0)
+    for predictive, want in zip(PREDICTIVES, brute_force(rows, labels, prior, 0.0), strict=True):
+        have = left_out_densities(prior, statistics, left_out, predictive, rivals)
         np.testing.assert_allclose(have, want, rtol=2e-4, atol=2e-3)
 
 
@@ -153,26 +163,33 @@ def try_alone(monkeypatch, position):
 
 
 @pytest.mark.parametrize("position", [0, 4, 7])
-def test_calibration_judges_by_student_and_sets_the_temperature_by_plugin(
-    make_problem, monkeypatch, captured, position
-):
+def test_calibration_judges_by_student(make_problem, monkeypatch, captured, position):
     rows, labels, statistics = small_problem(make_problem)
     prior = try_alone(monkeypatch, position)
     found = calibrate_strength(Prior(3, kappa=0.3), statistics, LeftOut(rows, labels, 0.01))
-    assert found.prior.nu == prior.nu
-    assert found.prior.kappa == 0.3
-    student, plugin = brute_force(rows, labels, prior, 0.01)
+    assert found.nu == prior.nu
+    assert found.kappa == 0.3
+    student, _ = brute_force(rows, labels, prior, 0.01)
     np.testing.assert_allclose(captured[0][0], student, rtol=2e-4, atol=2e-3)
-    np.testing.assert_allclose(captured[-1][0], plugin, rtol=2e-4, atol=2e-3)
-    assert found.temperature == pytest.approx(tempered_cross_entropy(plugin, labels)[1], rel=0.05)
     for _, given_labels in captured:
         np.testing.assert_array_equal(given_labels, labels)
+
+
+@pytest.mark.parametrize("predictive", PREDICTIVES)
+@pytest.mark.parametrize("nu", [4.75, 16.0, 100.0])
+def test_temperature_is_that_of_the_predictive_in_use(make_problem, captured, predictive, nu):
+    rows, labels, statistics = small_problem(make_problem)
+    prior = Prior(3, nu=nu)
+    found = left_out_temperature(prior, statistics, LeftOut(rows, labels, 0.01), predictive)
+    want = dict(zip(PREDICTIVES, brute_force(rows, labels, prior, 0.01), strict=True))[predictive]
+    np.testing.assert_allclose(captured[-1][0], want, rtol=2e-4, atol=2e-3)
+    assert found == pytest.approx(tempered_cross_entropy(want, labels)[1], rel=0.05)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_chosen_strength_is_on_the_ladder_and_no_neighbour_is_clearly_better(make_problem, seed):
     rows, labels, statistics = small_problem(make_problem, seed, n_rows=80)
-    chosen = calibrate_strength(Prior(3), statistics, LeftOut(rows, labels, 0.005)).prior
+    chosen = calibrate_strength(Prior(3), statistics, LeftOut(rows, labels, 0.005))
     ladder = np.array([3 * (1 + x) + 1 for x in calibration.STRENGTHS])
     position = int(np.flatnonzero(np.isclose(ladder, chosen.nu))[0])
 

@@ -23,10 +23,11 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, left_out_temperature, tempered_cross_entropy
 from vbcgcd.bayes.linalg import packed_size
 from vbcgcd.bayes.statistics import iter_label_statistics
-from vbcgcd.discovery.geometry import calibrate_geometry
+from vbcgcd.discovery.geometry import Geometry, calibrate_geometry
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.novelty import Novelty
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
+from vbcgcd.discovery.rehearsal import CategoryPrice, rehearse
 
 Array = NDArray[Any]
 
@@ -55,6 +56,7 @@ class BaseOptions:
     inference: str
     geometry: str
     svi_steps: int
+    count: str
     classifier: Classifier
     random_state: int | None
 
@@ -114,7 +116,13 @@ class _Base:
             temperature,
             Novelty.calibrate(geometry, best),
             float((self.sizes.std() / self.sizes.mean()) ** 2),
+            self._price(geometry),
         )
+
+    def _price(self, geometry: Geometry) -> CategoryPrice | None:
+        if self.options.count != "rehearsal":
+            return None
+        return rehearse(self.rows, self.codes, self.reducer, geometry, self.options.generator(0, 4))
 
     def _held_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""

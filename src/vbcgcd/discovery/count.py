@@ -1,8 +1,15 @@
-"""How many categories are new."""
+"""How many categories are new. Each estimator returns its score curve, and a mixture to start from if it has one.
+
+``rehearsal``, the default, asks of the likelihood what labelled categories have shown a category to be worth.
+``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges pairs
+while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,30 +17,216 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
+from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
+from vbcgcd.discovery.elimination import Path, eliminate
+from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
+from vbcgcd.discovery.rehearsal import CategoryPrice, gains
 from vbcgcd.discovery.report import CountCurve
 
 Array = NDArray[Any]
-Solution = MixtureState
-Counter = Callable[[Mixture, Array, Array, np.random.Generator], tuple[CountCurve, Solution | None]]
 
-__all__ = ["COUNTERS", "Counter", "Solution"]
+FIRST_CROWD = 8
+#: A crowd must be this many times the answer: fewer would underestimate it.
+CROWDING = 2.2
+#: Candidate numbers whose evidence is computed.
+EVIDENCE_CANDIDATES = 14
+SILHOUETTE_ROWS, SILHOUETTE_MOST = 2000, 60
+
+__all__ = ["COUNTERS", "CountProblem", "Counter"]
 
 
-def silhouette(
-    mixture: Mixture, rows: Array, novelty: Array, rng: np.random.Generator
-) -> tuple[CountCurve, Solution | None]:
-    """Number of k-means clusters with the best silhouette (the paper's extension)."""
-    candidates = np.unique(np.geomspace(2, max(min(60, len(rows) // 5), 2), 12).round().astype(int))
-    seed = int(rng.integers(2**31))
-    scores = []
-    for k in candidates:
-        labels = KMeans(int(k), n_init=3, random_state=seed).fit_predict(mixture.rows)
-        scores.append(
-            silhouette_score(mixture.rows, labels, sample_size=min(2000, len(rows)), random_state=seed)
+@dataclass(frozen=True)
+class CountProblem:
+    """What an estimator may look at.
+
+    Parameters
+    ----------
+    rows : array (N, D)
+        Reduced embeddings.
+    novelty : array (N,)
+        Their novelty scores.
+    mixture : Mixture
+    known_density : callable
+        Gives the log-density under every known category, array (N, K).
+    knowledge : Knowledge
+    rng : Generator
+    """
+
+    rows: Array
+    novelty: Array
+    mixture: Mixture
+    known_density: Callable[[], Array]
+    knowledge: Knowledge
+    rng: np.random.Generator
+
+    @functools.cached_property
+    def best_known(self) -> Array:
+        """Log-density of each row under its best known category."""
+        return np.asarray(self.known_density().max(axis=1))
+
+
+Counter = Callable[[CountProblem], tuple[CountCurve, MixtureState | None]]
+
+
+def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+    """The number up to which a category is worth more than its rehearsed price."""
+    price = problem.knowledge.price
+    if price is None:
+        return evidence(problem)
+    mixture = problem.mixture
+    path = _complete_path(
+        problem, lambda path: _choose(_curve(path, mixture.total, price), path, price, mixture)
+    )
+    scores = _curve(path, mixture.total, price)
+    chosen = _choose(scores, path, price, mixture)
+    return CountCurve("rehearsal", np.arange(len(scores)), scores, chosen), path.states.get(chosen)
+
+
+def _curve(path: Path, total: float, price: CategoryPrice) -> Array:
+    """Worth of the first k categories less their prices, k = 0, 1, ..."""
+    return np.concatenate([[0.0], np.cumsum(gains(path, total, price.outliers) - price.per_row)])
+
+
+def _choose(scores: Array, path: Path, price: CategoryPrice, mixture: Mixture) -> int:
+    """The largest number that beats every number from its half on.
+
+    A few categories spread over many gain little per row, so far smaller numbers are no judges. Where the
+    whole gain is not far beyond what outliers of known categories could give, at most one is believed.
+    """
+    better = (k for k in range(1, len(scores)) if scores[k] > scores[k // 2 : k].max())
+    best = max(better, default=0)
+    likelihood = dict(zip(path.size.tolist(), path.log_likelihood.tolist(), strict=True))
+    by_chance = 3 * price.outliers.sum() * np.sqrt(mixture.total)
+    return best if likelihood[best] - likelihood[0] > by_chance else int(scores[1] > 0)
+
+
+def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path:
+    """Elimination from a crowd that is large enough for the answer it gives."""
+    mixture, rng, price = problem.mixture, problem.rng, problem.knowledge.price
+    most = max(1, len(problem.rows) // 3)
+    crowd = min(FIRST_CROWD, most)
+    mixture.cool()
+    while True:
+        enough = max(3, crowd // 4)
+
+        def all_real(path: Path, crowd: int = crowd, enough: int = enough) -> bool:
+            """Whether the first removals already cost what real categories cost: the crowd is too small."""
+            if price is None or crowd >= most or len(path.size) != enough + 1:
+                return False
+            return bool(gains(path, mixture.total, price.outliers).mean() > price.per_row)
+
+        path = eliminate(mixture, crowd, rng, give_up=all_real)
+        if not path.complete:
+            crowd = min(3 * crowd, most)
+            continue
+        chosen = choose(path)
+        if chosen * CROWDING <= crowd or crowd >= most:
+            return path
+        crowd = min(max(int(2.5 * chosen) + 2, crowd + 1), most)
+
+
+def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+    """The number at which the evidence of novel posteriors plus the density of known rows is highest."""
+    seen: dict[int, float] = {}
+
+    def best_of(path: Path) -> int:
+        seen.clear()
+        candidates = np.unique(np.geomspace(1, path.size[0], EVIDENCE_CANDIDATES).round().astype(int))
+        for k in candidates.tolist():
+            seen[k] = _assignment_evidence(problem, path.states[k])
+        seen[0] = float(problem.best_known.sum())
+        return max(seen, key=lambda k: seen[k])
+
+    path = _complete_path(problem, best_of)
+    numbers = np.array(sorted(seen))
+    scores = np.array([seen[k] for k in numbers.tolist()])
+    chosen = int(numbers[scores.argmax()])
+    return CountCurve("evidence", numbers, scores, chosen), path.states.get(chosen)
+
+
+def _hard_labels(state: MixtureState) -> Array:
+    return np.where(state.responsibility.sum(axis=1) >= 0.5, state.responsibility.argmax(axis=1), -1)
+
+
+def _statistics(problem: CountProblem, labels: Array, size: int) -> Statistics:
+    # The evidence of a shared covariance is not a sum over categories; diagonal ones stand in for it.
+    structure = problem.knowledge.prior.structure
+    return statistics_by_label(problem.rows, labels, size, structure=structure)
+
+
+def _evidence_of(problem: CountProblem, statistics: Statistics) -> Array:
+    prior = problem.knowledge.prior
+    return log_evidence(prior, posterior_of(prior, statistics))
+
+
+def _assignment_evidence(problem: CountProblem, state: MixtureState) -> float:
+    labels = _hard_labels(state)
+    statistics = _statistics(problem, labels, state.responsibility.shape[1])
+    novel = float(_evidence_of(problem, statistics).sum())
+    return novel + float(problem.best_known[labels < 0].sum())
+
+
+def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+    """Over-cluster, drop clusters that known categories explain better, merge pairs that are better as one."""
+    mixture = problem.mixture
+    mixture.cool()
+    crowd = min(max(FIRST_CROWD, int(np.sqrt(len(problem.rows)))), max(1, len(problem.rows) // 3))
+    state = mixture.em(mixture.seed(crowd, problem.rng), 0.5, 30)
+    labels = _hard_labels(state)
+    statistics = _statistics(problem, labels, crowd)
+    alone = _evidence_of(problem, statistics)
+    as_known = np.array([problem.best_known[labels == k].sum() for k in range(crowd)])
+    parts = [statistics.take([k]) for k in np.flatnonzero((statistics.count > 0) & (alone > as_known))]
+    values = [float(_evidence_of(problem, part)[0]) for part in parts]
+    numbers, scores = [len(parts)], [sum(values)]
+    ratio = {pair: _ratio(problem, parts, values, *pair) for pair in _pairs(len(parts))}
+    while ratio:
+        (i, j), best = max(ratio.items(), key=lambda item: item[1])
+        if best <= 0:
+            break
+        parts[i] = parts[i] + parts[j]
+        values[i] = values[i] + values[j] + best
+        ratio = {pair: value for pair, value in ratio.items() if i not in pair and j not in pair}
+        alive = {k for pair in ratio for k in pair} | {i}
+        ratio.update(
+            {tuple(sorted((i, k))): _ratio(problem, parts, values, *sorted((i, k))) for k in alive - {i}}
         )
-    best = int(candidates[int(np.argmax(scores))])
-    return CountCurve("silhouette", candidates, np.array(scores), best), None
+        numbers.append(numbers[-1] - 1)
+        scores.append(scores[-1] + best)
+    return CountCurve("merge", np.array(numbers[::-1]), np.array(scores[::-1]), numbers[-1]), None
 
 
-COUNTERS: dict[str, Counter] = {"silhouette": silhouette, "mixture": silhouette}
+def _pairs(size: int) -> list[tuple[int, int]]:
+    return [(i, j) for i in range(size) for j in range(i + 1, size)]
+
+
+def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], i: int, j: int) -> float:
+    """Log evidence of two clusters as one category, less that of two."""
+    return float(_evidence_of(problem, parts[i] + parts[j])[0]) - values[i] - values[j]
+
+
+def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+    """The number of k-means clusters of probably novel rows with the best silhouette (the paper's extension)."""
+    seed = int(problem.rng.integers(2**31))
+    novel = np.flatnonzero(problem.novelty > 0.5)
+    novel = np.sort(problem.rng.permutation(novel)[:SILHOUETTE_ROWS])
+    rows = problem.mixture.rows[novel]
+    most = min(SILHOUETTE_MOST, len(rows) - 1)
+    if most < 2:
+        return CountCurve("silhouette", np.array([1]), np.array([0.0]), min(1, len(rows))), None
+    candidates = np.unique(np.geomspace(2, most, 14).round().astype(int))
+    scores = []
+    for k in candidates.tolist():
+        labels = KMeans(k, n_init=2, random_state=seed).fit_predict(rows)
+        scores.append(float(silhouette_score(rows, labels)) if len(np.unique(labels)) > 1 else -1.0)
+    chosen = int(candidates[int(np.argmax(scores))])
+    return CountCurve("silhouette", candidates, np.array(scores), chosen), None
+
+
+COUNTERS: dict[str, Counter] = {
+    "rehearsal": rehearsal,
+    "evidence": evidence,
+    "merge": merge,
+    "silhouette": silhouette,
+}

@@ -19,6 +19,7 @@ from vbcgcd.bayes import (
 )
 from vbcgcd.discovery.novelty import Novelty
 from vbcgcd.discovery.reduce import Reducer
+from vbcgcd.discovery.rehearsal import CategoryPrice
 
 Array = NDArray[Any]
 
@@ -45,6 +46,8 @@ class Knowledge:
         The calibrated novelty score, and the geometry in which sessions are clustered.
     size_spread : float
         Squared coefficient of variation of the labelled categories' sizes.
+    price : CategoryPrice or None
+        What a novel category has to be worth; None where it was not rehearsed.
     """
 
     reducer: Reducer
@@ -54,6 +57,7 @@ class Knowledge:
     temperature: float
     novelty: Novelty
     size_spread: float
+    price: CategoryPrice | None
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors."""

@@ -77,14 +77,38 @@ class Mixture:
         self._known_similarity = geometry.similarity(self.rows, known_means)
         self._set_sharpness(geometry.sharpness)
 
-    def search(self, n_novel: int, rng: np.random.Generator) -> MixtureState:
-        """The best mixture with ``n_novel`` novel categories that restarts and swaps find."""
-        self._set_sharpness(SEARCH_SHARPNESS * self.geometry.sharpness)
-        starts = [self.em(self._seed(n_novel, rng), 0.5, 6) for _ in range(RESTARTS)]
+    def search(
+        self, n_novel: int, rng: np.random.Generator, start: MixtureState | None = None
+    ) -> MixtureState:
+        """The best mixture with ``n_novel`` novel categories that restarts and swaps find.
+
+        Parameters
+        ----------
+        n_novel : int
+        rng : Generator
+        start : MixtureState, optional
+            A mixture of that size that is already there.
+        """
+        self.cool()
+        starts = [] if start is None else [start]
+        starts += [self.em(self.seed(n_novel, rng), 0.5, 6) for _ in range(RESTARTS)]
         starts = sorted(starts, key=lambda s: -s.objective)[:KEPT]
         best = max((self.em(s.responsibility, s.share, 40) for s in starts), key=lambda s: s.objective)
-        best = self.improve(best, rng, SWAPS)
-        return self.finish(best)
+        return self.finish(self.improve(best, rng, SWAPS + 2 * n_novel))
+
+    def cool(self) -> None:
+        """Lower the sharpness for a search."""
+        self._set_sharpness(SEARCH_SHARPNESS * self.geometry.sharpness)
+
+    @property
+    def known_log_likelihood(self) -> float:
+        """Log-likelihood if nothing is new."""
+        return float(self.weight.astype(np.float64) @ self.known)
+
+    def deletion_losses(self, state: MixtureState) -> tuple[Array, Array]:
+        """Left-out similarities, array (N, K), and the likelihood that is lost without each category, (K,)."""
+        similarity, _, part = self._parts(state)
+        return similarity, -(self.weight @ np.log1p(-part))
 
     def improve(self, state: MixtureState, rng: np.random.Generator, n_swaps: int) -> MixtureState:
         """Try swaps, keep those that raise the objective."""
@@ -106,7 +130,7 @@ class Mixture:
         likelihood = -np.inf
         for _ in range(steps):
             similarity = self.geometry.left_out_similarity(self.rows, responsibility * self.weight[:, None])
-            new, likelihood = self._expectation(similarity, share)
+            new, likelihood = self.expectation(similarity, share)
             moved = float(np.abs(new - responsibility).sum()) / len(new)
             responsibility = new
             share = float(np.clip((new.sum(axis=1) @ self.weight) / self.total, *SHARE_BOUNDS))
@@ -120,7 +144,8 @@ class Mixture:
             np.log(self._known_similarity.shape[1])
         )
 
-    def _expectation(self, similarity: Array, share: float) -> tuple[Array, float]:
+    def expectation(self, similarity: Array, share: float) -> tuple[Array, float]:
+        """Responsibilities for given similarities, and the log-likelihood."""
         scores = self.sharpness * similarity + np.float32(np.log(share / similarity.shape[1]))
         known = self.known + np.float32(np.log(1 - share))
         top = np.maximum(scores.max(axis=1), known)
@@ -138,7 +163,7 @@ class Mixture:
         unevenness = n * (np.log(k) + (p * np.log(p + 1e-12)).sum() - 0.5 * self.size_spread)
         return EVENNESS_PRICE * max(0.0, float(unevenness))
 
-    def _seed(self, n_novel: int, rng: np.random.Generator, trials: int = 4, share: float = 0.5) -> Array:
+    def seed(self, n_novel: int, rng: np.random.Generator, trials: int = 4, share: float = 0.5) -> Array:
         """Responsibilities of novel categories placed one by one at badly explained rows."""
         explained = self.known.astype(np.float64) + np.log(1 - share)
         chosen = np.empty((len(self.rows), n_novel), np.float32)
@@ -149,7 +174,7 @@ class Mixture:
             gained = np.logaddexp(explained[:, None], scores)
             best = int((self.weight @ gained).argmax())
             explained, chosen[:, c] = gained[:, best], similarity[:, best]
-        return self._expectation(chosen, share)[0]
+        return self.expectation(chosen, share)[0]
 
     def _surprise(self, explained: Array) -> Array:
         """Probabilities of drawing a row that is badly explained (tempered: outliers are not all)."""
@@ -167,20 +192,24 @@ class Mixture:
     def _swap(self, state: MixtureState, rng: np.random.Generator, trials: int = 8) -> Array:
         """Delete a novel category that is cheap to lose, put one where rows are badly explained."""
         n_novel = state.responsibility.shape[1]
-        similarity = self.geometry.left_out_similarity(self.rows, state.responsibility * self.weight[:, None])
-        log_weight = np.log(state.share / n_novel)
-        scores = self.sharpness * similarity.astype(np.float64) + log_weight
-        total = np.logaddexp(self.known + np.log(1 - state.share), _log_sum_exp(scores))
-        part = np.minimum(np.exp(scores - total[:, None]), 1 - 1e-9)
+        similarity, total, part = self._parts(state)
         loss = -(self.weight @ np.log1p(-part))
         cheap = np.exp(-2 * (loss - loss.min()) / (loss.std() + 1e-9))
         out = int(rng.choice(n_novel, p=cheap / cheap.sum()))
         without = total + np.log1p(-part[:, out])
         seeds = rng.choice(len(self.rows), min(trials, len(self.rows)), p=self._surprise(without))
         new = self._neighbourhoods(seeds, int(state.share * len(self.rows) / n_novel / 8))
-        gained = np.logaddexp(without[:, None], self.sharpness * new + log_weight)
+        gained = np.logaddexp(without[:, None], self.sharpness * new + np.log(state.share / n_novel))
         similarity[:, out] = new[:, int((self.weight @ gained).argmax())]
-        return self._expectation(similarity, state.share)[0]
+        return self.expectation(similarity, state.share)[0]
+
+    def _parts(self, state: MixtureState) -> tuple[Array, Array, Array]:
+        """Left-out similarities (N, K), log-likelihood of each row, and the part each category has in it."""
+        similarity = self.geometry.left_out_similarity(self.rows, state.responsibility * self.weight[:, None])
+        scores = self.sharpness * similarity.astype(np.float64)
+        scores += np.log(state.share / similarity.shape[1])
+        total = np.logaddexp(self.known + np.log(1 - state.share), _log_sum_exp(scores))
+        return similarity, total, np.minimum(np.exp(scores - total[:, None]), 1 - 1e-9)
 
     def _neighbourhoods(self, seeds: Array, size: int) -> Array:
         """Similarity to the mean of the rows nearest to each seed."""

@@ -27,9 +27,9 @@ from vbcgcd.bayes import (
     volume_ratio,
 )
 from vbcgcd.discovery.cluster import CLUSTERERS, Clusterer
-from vbcgcd.discovery.count import COUNTERS, Solution
+from vbcgcd.discovery.count import COUNTERS, CountProblem
 from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.mixture import Mixture
+from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.relabel import RELABELLERS, confident_rows, one_hot
 from vbcgcd.discovery.report import CountCurve, Step
 
@@ -44,7 +44,7 @@ class Recipe:
 
     cluster: str | Clusterer = "mixture"
     relabel: str = "confident"
-    count: str = "mixture"
+    count: str = "rehearsal"
     inference: str = "exact"
     alignment: float | None = None
     svi_steps: int = 300
@@ -153,7 +153,10 @@ def run_session(
     if n_novel is None:
         progress("count")
         with session.step("count") as details:
-            curve, solution = COUNTERS[recipe.count](session.mixture, rows, novelty, rng)
+            problem = CountProblem(
+                rows, novelty, session.mixture, lambda: session.known_density, knowledge, rng
+            )
+            curve, solution = COUNTERS[recipe.count](problem)
             n_novel = curve.chosen
             details["n_novel"] = n_novel
     progress("cluster")
@@ -189,13 +192,13 @@ def run_session(
     )
 
 
-def _cluster(session: _Session, n_novel: int, solution: Solution | None) -> tuple[Array, float]:
+def _cluster(session: _Session, n_novel: int, solution: MixtureState | None) -> tuple[Array, float]:
     """Responsibilities of the start, and the share of novel rows."""
     if n_novel == 0:
         return np.zeros((len(session.rows), 0)), 0.0
     kind = session.recipe.cluster
     if kind == "mixture":
-        state = solution if solution is not None else session.mixture.search(n_novel, session.rng)
+        state = session.mixture.search(n_novel, session.rng, solution)
         return state.responsibility.astype(np.float64), state.share
     clusterer = CLUSTERERS[kind] if isinstance(kind, str) else kind
     labels = np.asarray(clusterer(session.rows, n_novel, session.rng))

@@ -1,0 +1,5 @@
+"""``python -m vbcgcd`` is the command line."""
+
+from vbcgcd.cli import app
+
+app()

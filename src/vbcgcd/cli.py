@@ -1,0 +1,49 @@
+"""The command line: parse, call, print."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+import vbcgcd
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=True,
+    help="Category discovery: learn labelled categories, find new ones batch after batch, forget nothing.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"vbcgcd {vbcgcd.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Category discovery: learn labelled categories, find new ones batch after batch, forget nothing."""
+
+
+@app.command()
+def demo(
+    picture: Annotated[
+        Path, typer.Option(help="Where to draw the categories found (needs the extra 'plot').")
+    ] = Path("demo-report.png"),
+) -> None:
+    """Discover handwritten digits: five are labelled, five arrive unlabelled.
+
+    Example: vbcgcd demo
+    """
+    from vbcgcd.demo import run_demo
+
+    drawable = importlib.util.find_spec("matplotlib") is not None
+    run_demo(Console(), picture if drawable else None)
