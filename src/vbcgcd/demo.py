@@ -104,7 +104,7 @@ def _draw(
 
     predicted, probability = model.predict(x), model.predict_proba(x).max(axis=1)
     n = len(model.classes_)
-    figure = Figure(figsize=(11, 5.4), facecolor="white")
+    figure = Figure(figsize=(11, 4.4), facecolor="white")
     FigureCanvasAgg(figure)
     grid = figure.add_gridspec(4, n + 5, height_ratios=(1.15, 1, 1, 1), hspace=0.12, wspace=0.12)
     for k, label in enumerate(model.classes_.tolist()):

@@ -1,8 +1,8 @@
-"""How many categories are new. Each estimator returns its score curve, and a mixture to start from if it has one.
+"""How many categories are new. Each estimator returns its score curve, and a mixture to start from, if any.
 
 ``rehearsal``, the default, asks of the likelihood what labelled categories have shown a category to be worth.
-``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges pairs
-while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
+``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
+pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def _assignment_evidence(problem: CountProblem, state: MixtureState) -> float:
 
 
 def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
-    """Over-cluster, drop clusters that known categories explain better, merge pairs that are better as one."""
+    """Over-cluster, drop clusters that known categories explain better, merge pairs that fit as one."""
     mixture = problem.mixture
     mixture.cool()
     crowd = min(max(FIRST_CROWD, int(np.sqrt(len(problem.rows)))), max(1, len(problem.rows) // 3))
@@ -189,9 +189,9 @@ def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
         values[i] = values[i] + values[j] + best
         ratio = {pair: value for pair, value in ratio.items() if i not in pair and j not in pair}
         alive = {k for pair in ratio for k in pair} | {i}
-        ratio.update(
-            {tuple(sorted((i, k))): _ratio(problem, parts, values, *sorted((i, k))) for k in alive - {i}}
-        )
+        for k in alive - {i}:
+            pair = (min(i, k), max(i, k))
+            ratio[pair] = _ratio(problem, parts, values, *pair)
         numbers.append(numbers[-1] - 1)
         scores.append(scores[-1] + best)
     return CountCurve("merge", np.array(numbers[::-1]), np.array(scores[::-1]), numbers[-1]), None
@@ -207,7 +207,7 @@ def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], 
 
 
 def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
-    """The number of k-means clusters of probably novel rows with the best silhouette (the paper's extension)."""
+    """The number of k-means clusters of rows that look novel with the best silhouette (as in the paper)."""
     seed = int(problem.rng.integers(2**31))
     novel = np.flatnonzero(problem.novelty > 0.5)
     novel = np.sort(problem.rng.permutation(novel)[:SILHOUETTE_ROWS])

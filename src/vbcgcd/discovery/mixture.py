@@ -106,7 +106,7 @@ class Mixture:
         return float(self.weight.astype(np.float64) @ self.known)
 
     def deletion_losses(self, state: MixtureState) -> tuple[Array, Array]:
-        """Left-out similarities, array (N, K), and the likelihood that is lost without each category, (K,)."""
+        """Left-out similarities, array (N, K), and the likelihood lost without each category, array (K,)."""
         similarity, _, part = self._parts(state)
         return similarity, -(self.weight @ np.log1p(-part))
 

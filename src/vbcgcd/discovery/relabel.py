@@ -38,6 +38,8 @@ def confident_rows(responsibility: Array) -> Array:
 
     A category that no row belongs to confidently keeps the rows that prefer it, and else its soft rows.
     """
+    if responsibility.shape[1] == 0:
+        return responsibility
     mass, best = responsibility.sum(axis=1), responsibility.argmax(axis=1)
     out = one_hot(np.where(mass >= CONFIDENT, best, -1), responsibility.shape[1])
     for k in np.flatnonzero(out.sum(axis=0) < 2):

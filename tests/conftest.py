@@ -1,0 +1,54 @@
+"""Digits 0 to 5 partly labelled, the rest of the digits unlabelled; and blobs of known truth."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from vbcgcd import CategoryDiscoverer
+
+
+class Problem(NamedTuple):
+    """Labelled rows, and an unlabelled batch with its truth."""
+
+    rows: np.ndarray
+    labels: np.ndarray
+    batch: np.ndarray
+    truth: np.ndarray
+
+
+@pytest.fixture(scope="session")
+def digit_problem():
+    """Half of the digits 0 to 5 are labelled; the batch is everything else."""
+    rows, labels = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(rows))
+    rows, labels = rows[order], labels[order]
+    labelled = np.flatnonzero(labels < 6)[::2]
+    rest = np.setdiff1d(np.arange(len(rows)), labelled)
+    return Problem(rows[labelled], labels[labelled], rows[rest], labels[rest])
+
+
+@pytest.fixture(scope="session")
+def small(digit_problem):
+    """A fast problem: 200 labelled rows of digits 0 to 5 and 150 unlabelled rows of all digits."""
+    rows, labels, batch, truth = digit_problem
+    return Problem(rows[:200], labels[:200], batch[:150], truth[:150])
+
+
+@pytest.fixture
+def fitted(small):
+    """A model fitted to the fast problem."""
+    return CategoryDiscoverer().fit(small.rows, small.labels)
+
+
+@pytest.fixture(scope="session")
+def state_of(tmp_path_factory):
+    """Function model -> its saved bytes."""
+    folder = tmp_path_factory.mktemp("states")
+
+    def state(model):
+        model.save(folder / "state")
+        return (folder / "state").read_bytes()
+
+    return state

@@ -1,0 +1,119 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vbcgcd.bayes.calibration import LeftOut
+from vbcgcd.discovery.geometry import Geometry, calibrate_geometry, left_out_similarities
+
+KINDS = ["direction", "distance"]
+
+
+def problem(seed, dim=3, n_categories=4, n_rows=30):
+    rng = np.random.default_rng(seed)
+    labels = np.sort(
+        np.concatenate([np.repeat(np.arange(n_categories), 2), rng.integers(n_categories, size=n_rows)])
+    )
+    rows = 3 * rng.normal(size=(n_categories, dim))[labels] + rng.normal(size=(len(labels), dim))
+    means = np.stack([rows[labels == k].mean(axis=0) for k in range(n_categories)])
+    return rows, labels, means, np.bincount(labels).astype(float)
+
+
+def naive(kind, row, mean, inner):
+    if kind == "direction":
+        return row @ inner @ mean / np.sqrt((row @ inner @ row) * (mean @ inner @ mean))
+    return row @ inner @ mean - 0.5 * mean @ inner @ mean
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("weight", [0.0, 0.005, 0.02])
+@pytest.mark.parametrize("seed", range(4))
+def test_left_out_similarities_equal_brute_force(kind, weight, seed):
+    rows, labels, means, sizes = problem(seed)
+    found = left_out_similarities(means, sizes, LeftOut(rows, labels, weight))[kind]
+    for i, row in enumerate(rows):
+        rest = (np.arange(len(rows)) != i) & (labels == labels[i])
+        gap = row - rows[rest].mean(axis=0)
+        n = rest.sum()
+        # Weight times what the row adds to the scatter of its category.
+        removed = weight * n / (n + 1) * np.outer(gap, gap)
+        inner = np.linalg.inv(np.eye(len(row)) - removed)
+        for k, mean in enumerate(means):
+            mean = rows[rest].mean(axis=0) if k == labels[i] else mean
+            np.testing.assert_allclose(found[i, k], naive(kind, row, mean, inner), rtol=1e-6, atol=1e-8)
+
+
+@given(st.integers(0, 1000), st.sampled_from(KINDS))
+@settings(max_examples=30, deadline=None)
+def test_left_out_similarity_equals_brute_force(seed, kind):
+    rng = np.random.default_rng(seed)
+    geometry = Geometry(kind, 1.0)
+    rows = geometry.prepared(rng.normal(size=(12, 4)))
+    weight = rng.uniform(0.1, 1, size=(12, 3))
+    found = geometry.left_out_similarity(rows, weight)
+    for i in range(12):
+        others = np.arange(12) != i
+        for k in range(3):
+            mean = weight[others, k] @ rows[others] / weight[others, k].sum()
+            want = naive(kind, rows[i].astype(float), mean, np.eye(4))
+            np.testing.assert_allclose(found[i, k], want, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_similarity_is_cosine_or_tied_gaussian(kind):
+    rng = np.random.default_rng(0)
+    rows, means = rng.normal(size=(9, 5)), rng.normal(size=(4, 5))
+    geometry = Geometry(kind, 7.0)
+    found = geometry.similarity(geometry.prepared(rows), means)
+    want = [[naive(kind, row, mean, np.eye(5)) for mean in means] for row in rows]
+    np.testing.assert_allclose(found, want, rtol=1e-4, atol=1e-5)
+
+
+def test_rows_of_zeros_are_similar_to_nothing():
+    geometry = Geometry("direction", 5.0)
+    rows = geometry.prepared(np.zeros((2, 3)))
+    np.testing.assert_array_equal(geometry.similarity(rows, np.eye(3)), 0)
+
+
+def line_of_blobs():
+    """Categories that differ in length, not in direction."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(4), 50)
+    return np.array([[3.0, 0], [9.0, 0], [15.0, 0], [21.0, 0]])[labels] + rng.normal(size=(200, 2)), labels
+
+
+def rays():
+    """Categories that differ in direction, with rows of wildly different lengths."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(5), 60)
+    directions = rng.normal(size=(5, 100))
+    rows = directions[labels] + 0.7 * rng.normal(size=(300, 100))
+    return rows * np.exp(rng.normal(size=(300, 1))), labels
+
+
+@pytest.mark.parametrize(("make", "kind"), [(line_of_blobs, "distance"), (rays, "direction")])
+def test_labelled_rows_choose_the_kind(make, kind):
+    rows, labels = make()
+    means = np.stack([rows[labels == k].mean(axis=0) for k in np.unique(labels)])
+    sizes = np.bincount(labels).astype(float)
+    found = calibrate_geometry(means, sizes, LeftOut(rows, labels, 0.0))
+    assert found.geometry.kind == kind
+    assert found.geometry.sharpness > 0
+    np.testing.assert_array_equal(found.best_similarity, np.sort(found.best_similarity))
+    best = left_out_similarities(means, sizes, LeftOut(rows, labels, 0.0))[kind].max(axis=1)
+    np.testing.assert_allclose(found.best_similarity, np.sort(best))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("make", [line_of_blobs, rays])
+def test_the_kind_can_be_given(make, kind):
+    rows, labels = make()
+    means = np.stack([rows[labels == k].mean(axis=0) for k in np.unique(labels)])
+    found = calibrate_geometry(means, np.bincount(labels).astype(float), LeftOut(rows, labels, 0.0), kind)
+    assert found.geometry.kind == kind
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_kind_given_holds_where_no_row_can_be_left_out(kind):
+    left_out = LeftOut(np.empty((0, 3)), np.empty(0, dtype=int), 0.0)
+    assert calibrate_geometry(np.eye(3), np.ones(3), left_out, kind).geometry.kind == kind

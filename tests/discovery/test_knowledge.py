@@ -1,0 +1,85 @@
+import numpy as np
+import pytest
+
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.bayes import posterior_of, statistics_by_label
+
+COVARIANCES = ["full", "diagonal", "shared"]
+PARTS = ["mean", "kappa", "nu", "factor"]
+
+
+@pytest.fixture(params=COVARIANCES)
+def known(request, small):
+    model = CategoryDiscoverer(covariance=request.param, dtype="float64").fit(small.rows, small.labels)
+    return model.knowledge_
+
+
+def test_reduced_rows_have_the_type_of_the_posteriors(known, fitted, small):
+    assert known.reduced(small.batch).dtype == np.float64
+    assert fitted.knowledge_.reduced(small.batch).dtype == np.float32
+
+
+def test_extending_by_nothing_is_the_same(known):
+    assert known.extended(None) is known
+
+
+def test_extending_appends_and_touches_nothing(known, small):
+    reduced = known.reduced(small.batch)
+    new = known.posterior_of(
+        statistics_by_label(reduced, np.arange(len(reduced)) % 2, 2, structure=known.prior.structure)
+    )
+    longer = known.extended(new)
+    assert len(longer.posterior) == 8
+    for name in PARTS:
+        before, after = getattr(known.posterior, name), getattr(longer.posterior, name)
+        np.testing.assert_array_equal(after[: len(before)], before)
+    np.testing.assert_array_equal(longer.posterior.mean[6:], new.mean)
+
+
+def test_new_categories_under_a_shared_covariance_keep_it(small):
+    model = CategoryDiscoverer(covariance="shared", dtype="float64").fit(small.rows, small.labels)
+    known = model.knowledge_
+    rows = known.reduced(small.batch)
+    new = known.posterior_of(statistics_by_label(rows, np.zeros(len(rows), dtype=int), 1, structure="shared"))
+    np.testing.assert_array_equal(new.factor, known.posterior.factor)
+    np.testing.assert_allclose(new.mean[0], rows.sum(axis=0) / (len(rows) + known.prior.kappa))
+
+
+def test_absorbing_nothing_is_the_same(known, small):
+    codes = np.full(len(small.batch), -1)
+    assert known.absorbed(known.reduced(small.batch), codes) is known
+
+
+def test_absorbing_equals_learning_at_once(known, small):
+    first, second = known.reduced(small.rows), known.reduced(small.batch)
+    codes = np.where(small.truth < 3, small.truth, -1)
+    found = known.absorbed(second, codes).posterior
+    labels = np.concatenate([small.labels, codes])
+    structure = known.prior.structure
+    want = posterior_of(
+        known.prior, statistics_by_label(np.concatenate([first, second]), labels, 6, structure=structure)
+    )
+    np.testing.assert_allclose(found.mean, want.mean, atol=1e-8)
+    np.testing.assert_allclose(found.kappa, want.kappa)
+    if structure == "shared":  # the covariance stays that of the base session
+        np.testing.assert_array_equal(found.factor, known.posterior.factor)
+        return
+    np.testing.assert_allclose(found.nu, want.nu)
+    np.testing.assert_allclose(found.factor, want.factor, atol=1e-6)
+    for name in PARTS:
+        np.testing.assert_array_equal(getattr(found, name)[3:], getattr(known.posterior, name)[3:])
+
+
+def test_absorbing_in_two_steps_equals_one(known, small):
+    reduced, codes = known.reduced(small.batch), np.where(small.truth < 6, small.truth, -1)
+    once = known.absorbed(reduced, codes).posterior
+    twice = known.absorbed(reduced[:70], codes[:70]).absorbed(reduced[70:], codes[70:]).posterior
+    for name in PARTS:
+        np.testing.assert_allclose(getattr(twice, name), getattr(once, name), atol=1e-6)
+
+
+def test_knowledge_is_never_changed_in_place(known, small):
+    before = {name: getattr(known.posterior, name).copy() for name in PARTS}
+    known.absorbed(known.reduced(small.batch), np.where(small.truth < 6, small.truth, -1))
+    for name in PARTS:
+        np.testing.assert_array_equal(getattr(known.posterior, name), before[name])

@@ -1,0 +1,138 @@
+import os
+import stat
+
+import numpy as np
+import pytest
+from safetensors.numpy import save_file
+
+from vbcgcd.archive import read_archive, write_archive
+from vbcgcd.errors import InputError
+
+ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], dtype=np.int8), "none": np.empty((0, 4))}
+VALUES = {"x": [1, "two", None, 0.1], "y": {"z": True}}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A file with an archive."""
+    write_archive(tmp_path / "model", "thing", 2, ARRAYS, VALUES)
+    return tmp_path / "model"
+
+
+def test_what_is_written_is_read(path):
+    arrays, values = read_archive(path, "thing", 2)
+    assert values == VALUES
+    assert arrays.keys() == ARRAYS.keys()
+    for name, array in ARRAYS.items():
+        np.testing.assert_array_equal(arrays[name], array)
+        assert arrays[name].dtype == array.dtype
+        assert arrays[name].shape == array.shape
+
+
+def test_arrays_of_any_layout(tmp_path):
+    array = np.arange(12.0).reshape(3, 4)
+    layouts = {"transposed": array.T, "strided": array[:, ::2], "backwards": array[::-1]}
+    write_archive(tmp_path / "m", "thing", 1, layouts, None)
+    found, _ = read_archive(tmp_path / "m", "thing", 1)
+    for name, layout in layouts.items():
+        np.testing.assert_array_equal(found[name], layout)
+
+
+def test_paths_may_be_strings(tmp_path):
+    write_archive(str(tmp_path / "m"), "thing", 1, ARRAYS, 5)
+    assert read_archive(str(tmp_path / "m"), "thing", 1)[1] == 5
+
+
+@pytest.mark.parametrize("share", [0.0, 0.01, 0.3, 0.99])
+def test_truncated_files_are_refused(path, share):
+    data = path.read_bytes()
+    path.write_bytes(data[: int(share * len(data))])
+    with pytest.raises(InputError, match="is not a complete thing file") as caught:
+        read_archive(path, "thing", 2)
+    assert str(path) in str(caught.value)
+
+
+@pytest.mark.parametrize("data", [b"hello", b"\x00" * 100, b"\xff" * 100])
+def test_other_files_are_refused(tmp_path, data):
+    (tmp_path / "m").write_bytes(data)
+    with pytest.raises(InputError, match="is not a complete thing file"):
+        read_archive(tmp_path / "m", "thing", 1)
+
+
+def test_another_kind_is_refused(path):
+    with pytest.raises(InputError, match="holds 'thing', expected 'other'"):
+        read_archive(path, "other", 2)
+
+
+def test_foreign_tensors_are_refused(tmp_path):
+    save_file(ARRAYS, tmp_path / "m")
+    with pytest.raises(InputError, match="expected 'thing'"):
+        read_archive(tmp_path / "m", "thing", 1)
+
+
+def test_a_newer_version_is_refused_and_an_older_one_read(path):
+    with pytest.raises(InputError, match="format version 2, this release reads up to 1; update"):
+        read_archive(path, "thing", 1)
+    assert read_archive(path, "thing", 3)[1] == VALUES
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"There is no file .*absent"):
+        read_archive(tmp_path / "absent", "thing", 1)
+
+
+def test_a_folder_is_no_archive(tmp_path):
+    with pytest.raises(InputError):
+        read_archive(tmp_path, "thing", 1)
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    with pytest.raises(InputError, match=r"Cannot write .*absent.*choose a folder that exists"):
+        write_archive(tmp_path / "absent" / "m", "thing", 1, ARRAYS, VALUES)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_writing_onto_a_folder_leaves_no_stray_files(tmp_path):
+    (tmp_path / "m").mkdir()
+    with pytest.raises((InputError, OSError)):
+        write_archive(tmp_path / "m", "thing", 1, ARRAYS, VALUES)
+    assert [p.name for p in tmp_path.iterdir()] == ["m"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes anywhere")
+def test_a_read_only_folder_is_refused(path):
+    path.parent.chmod(0o500)
+    try:
+        with pytest.raises(InputError, match="Cannot write"):
+            write_archive(path, "thing", 2, ARRAYS, 0)
+        assert read_archive(path, "thing", 2)[1] == VALUES
+    finally:
+        path.parent.chmod(0o700)
+
+
+@pytest.mark.parametrize("failure", [OSError("disk full"), KeyboardInterrupt()], ids=repr)
+@pytest.mark.parametrize("function", ["os.fsync", "pathlib.Path.replace"])
+def test_a_write_that_fails_midway_leaves_the_old_file(path, monkeypatch, function, failure):
+    def fail(*args):
+        raise failure
+
+    before = path.read_bytes()
+    with monkeypatch.context() as patch:
+        patch.setattr(function, fail)
+        with pytest.raises((type(failure), InputError)):
+            write_archive(path, "thing", 2, {"a": np.zeros(3)}, 0)
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["model"]
+
+
+def test_values_that_are_no_json_leave_the_old_file(path):
+    before = path.read_bytes()
+    with pytest.raises(TypeError):
+        write_archive(path, "thing", 2, ARRAYS, {"x": object()})
+    assert path.read_bytes() == before
+    assert [p.name for p in path.parent.iterdir()] == ["model"]
+
+
+def test_files_have_the_permissions_of_any_new_file(path):
+    (path.parent / "plain").touch()
+    assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((path.parent / "plain").stat().st_mode)

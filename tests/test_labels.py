@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbcgcd.errors import InputError
+from vbcgcd.labels import NONE_OF_THESE, appended, new_labels, reject_label
+
+INTEGERS = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=20, unique=True)
+NAMES = st.lists(
+    st.one_of(st.text("ab", min_size=1), st.integers(1, 9).map("novel-{}".format)), min_size=1, unique=True
+)
+
+
+@given(INTEGERS, st.integers(0, 9))
+def test_integers_continue_after_the_largest(classes, n_novel):
+    found = new_labels(np.array(classes), n_novel, 0)
+    first = max(max(classes) + 1, 0)
+    assert found.tolist() == list(range(first, first + n_novel))
+
+
+@given(NAMES, st.integers(0, 9), st.integers(0, 9))
+def test_names_are_new_distinct_and_counted_on(classes, n_novel, n_discovered):
+    found = new_labels(np.array(classes), n_novel, n_discovered).tolist()
+    assert len(set(found)) == n_novel
+    assert not set(found) & set(classes)
+    numbers = [int(name.removeprefix("novel-")) for name in found]
+    assert numbers == sorted(numbers)
+    assert all(number > n_discovered for number in numbers)
+
+
+def test_a_taken_name_is_passed_over():
+    assert new_labels(np.array(["novel-1", "x"]), 2, 0).tolist() == ["novel-2", "novel-3"]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.uint64, np.int64])
+def test_new_integers_fit_beside_the_old_ones(dtype):
+    classes = np.array([0, 127], dtype=dtype)
+    together = appended(classes, new_labels(classes, 3, 0))
+    assert together.tolist() == [0, 127, 128, 129, 130]
+    assert together.dtype.kind in "iu"
+
+
+def test_full_unsigned_bytes_get_room():
+    classes = np.array([255], dtype=np.uint8)
+    assert appended(classes, new_labels(classes, 2, 0)).tolist() == [255, 256, 257]
+
+
+@given(INTEGERS, INTEGERS, st.sampled_from([np.int64, np.int8, np.uint8, np.uint16]))
+def test_appending_changes_no_integer(classes, labels, dtype):
+    limits = np.iinfo(dtype)
+    classes = [c for c in classes if limits.min <= c <= limits.max] or [1]
+    found = appended(np.array(classes, dtype=dtype), np.array(labels))
+    assert found.tolist() == classes + labels
+
+
+@given(NAMES, NAMES)
+def test_appending_changes_no_name(classes, labels):
+    assert appended(np.array(classes), np.array(labels)).tolist() == classes + labels
+
+
+def test_appending_nothing_changes_nothing():
+    classes = np.array([1, 2], dtype=np.int8)
+    assert appended(classes, np.empty(0, dtype=int)) is classes
+
+
+def test_floats_continue_as_floats():
+    found = new_labels(np.array([0.0, 2.0]), 2, 0)
+    assert found.tolist() == [3.0, 4.0]
+    assert found.dtype == np.float64
+
+
+def test_object_names_stay_objects():
+    assert new_labels(np.array(["a"], dtype=object), 1, 0).dtype == object
+
+
+@pytest.mark.parametrize("classes", [np.array([True, False]), np.array(["2020-01-01"], dtype="M8[D]")])
+def test_labels_that_cannot_continue_are_refused(classes):
+    with pytest.raises(
+        InputError, match=r"integer or string labels to continue.*fit with strings or integers"
+    ):
+        new_labels(classes, 0, 0)
+
+
+def test_the_largest_integer_of_all_is_refused_or_continued_truly():
+    classes = np.array([1, np.iinfo(np.int64).max])
+    try:
+        found = appended(classes, new_labels(classes, 1, 0))
+    except InputError:
+        return
+    assert found.tolist() == [1, 2**63 - 1, 2**63]
+
+
+@pytest.mark.parametrize(
+    ("classes", "answer"),
+    [
+        ([1, 2], -1),
+        ([1.0, 2.0], -1),
+        (["a", "b"], NONE_OF_THESE),
+        (np.array(["a"], dtype=object), NONE_OF_THESE),
+    ],
+)
+def test_reject_label_is_of_the_kind_of_the_labels(classes, answer):
+    assert reject_label(np.array(classes)) == answer
+
+
+@pytest.mark.parametrize("classes", [[-1, 3], [-1.0, 0.0], ["a", NONE_OF_THESE]], ids=str)
+def test_a_reject_label_that_is_taken_is_refused(classes):
+    with pytest.raises(InputError, match="reject_label"):
+        reject_label(np.array(classes))

@@ -1,0 +1,75 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from vbcgcd import CategoryDiscoverer, InputError
+from vbcgcd.archive import write_archive
+from vbcgcd.persistence import KIND, VERSION, read_model, write_model
+
+CLASSES = {
+    "int": np.arange(6),
+    "int8": np.arange(6, dtype=np.int8),
+    "uint64": np.array([0, 1, 2, 3, 4, 2**64 - 1], dtype=np.uint64),
+    "float": np.arange(6.0),
+    "bool": np.array([False, True]),
+    "string": np.array(["a", "bb", "käse", "", "novel-1", "日本"]),
+    "object": np.array(["a", "b", "c", "d", "e", "f"], dtype=object),
+}
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_labels_round_trip_with_their_kind(fitted, tmp_path, kind):
+    write_model(tmp_path / "m", fitted.knowledge_, CLASSES[kind], fitted.births_, {})
+    classes = read_model(tmp_path / "m")[1]
+    assert classes.dtype == CLASSES[kind].dtype
+    assert classes.tolist() == CLASSES[kind].tolist()
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_knowledge_round_trips_bit_for_bit(small, tmp_path, covariance, dtype):
+    model = CategoryDiscoverer(covariance=covariance, dtype=dtype).fit(small.rows, small.labels)
+    write_model(tmp_path / "m", model.knowledge_, model.classes_, model.births_, {"a": [1]})
+    found, _, births, values = read_model(tmp_path / "m")
+    have, want = found, model.knowledge_
+    for part, names in {
+        "reducer": ("center", "projection", "between"),
+        "posterior": ("mean", "kappa", "nu", "factor"),
+        "novelty": ("quantiles",),
+    }.items():
+        for name in names:
+            a, b = getattr(getattr(have, part), name), getattr(getattr(want, part), name)
+            np.testing.assert_array_equal(a, b)
+            assert a.dtype == b.dtype
+    assert have.posterior.structure == covariance
+    assert have.prior == want.prior
+    assert have.novelty.geometry == want.novelty.geometry
+    assert (have.temperature, have.size_spread) == (want.temperature, want.size_spread)
+    for name in ("whitened", "unit", "shrinkage"):
+        assert getattr(have.reducer, name) == getattr(want.reducer, name)
+    np.testing.assert_array_equal(births, model.births_)
+    assert values == {"a": [1]}
+    np.testing.assert_array_equal(
+        replace(have, classifier=want.classifier).reduced(small.batch), want.reduced(small.batch)
+    )
+
+
+def test_another_archive_is_no_model(tmp_path):
+    write_archive(tmp_path / "m", "other", 1, {"a": np.zeros(2)}, {})
+    with pytest.raises(InputError, match=f"holds 'other', expected '{KIND}'"):
+        CategoryDiscoverer.load(tmp_path / "m")
+
+
+def test_a_model_of_a_later_release_is_refused(tmp_path):
+    write_archive(tmp_path / "m", KIND, VERSION + 1, {"a": np.zeros(2)}, {})
+    with pytest.raises(InputError, match="update vbcgcd"):
+        CategoryDiscoverer.load(tmp_path / "m")
+
+
+def test_a_truncated_model_is_refused(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    data = (tmp_path / "m").read_bytes()
+    (tmp_path / "m").write_bytes(data[:-100])
+    with pytest.raises(InputError, match="not a complete"):
+        CategoryDiscoverer.load(tmp_path / "m")
