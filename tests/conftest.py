@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pytest
+from safetensors import safe_open
 from sklearn.datasets import load_digits
 
 from vbcgcd import CategoryDiscoverer
@@ -44,11 +45,13 @@ def fitted(small):
 
 @pytest.fixture(scope="session")
 def state_of(tmp_path_factory):
-    """Function model -> its saved bytes."""
-    folder = tmp_path_factory.mktemp("states")
+    """Function model -> all that it saves, comparable by ==."""
+    path = tmp_path_factory.mktemp("states") / "state"
 
     def state(model):
-        model.save(folder / "state")
-        return (folder / "state").read_bytes()
+        model.save(path)
+        with safe_open(path, framework="numpy") as archive:
+            arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
+            return archive.metadata(), {k: (v.dtype, v.shape, v.tobytes()) for k, v in arrays.items()}
 
     return state

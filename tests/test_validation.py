@@ -3,7 +3,7 @@ import pytest
 from sklearn.base import BaseEstimator
 
 from vbcgcd.errors import InputError
-from vbcgcd.validation import check_choice, check_labels, check_rows, check_weight
+from vbcgcd.validation import check_choice, check_labels, check_number, check_rows, check_weight
 
 
 class Fitted(BaseEstimator):
@@ -204,7 +204,11 @@ def test_mixed_labels_are_refused_and_the_types_named(given):
         check_labels(given, 3)
 
 
-@pytest.mark.parametrize("given", [[0.3, 0.7, 1.1], np.zeros((3, 2))], ids=["continuous", "two columns"])
+@pytest.mark.parametrize(
+    "given",
+    [[0.3, 0.7, 1.1], np.zeros((3, 2)), np.array([b"a", b"b", b"a"])],
+    ids=["continuous", "two columns", "bytes"],
+)
 def test_labels_that_name_no_category_are_refused(given):
     with pytest.raises(InputError):
         check_labels(given, 3)
@@ -260,3 +264,34 @@ def test_another_choice_is_refused_with_what_is_allowed(value):
     message = str(caught.value)
     assert message.startswith("colour must be one of 'red', 'green'")
     assert repr(value) in message
+
+
+@pytest.mark.parametrize("value", [[], {}, np.zeros(2), 1, object])
+def test_a_choice_of_another_type_is_refused(value):
+    with pytest.raises(InputError, match="size must be one of 'small', 'large', got"):
+        check_choice("size", value, ("small", "large"))
+
+
+# check_number
+
+
+@pytest.mark.parametrize("value", [0, 1, 0.5, np.float32(0.5), np.int64(1), "auto", None], ids=repr)
+def test_a_number_or_word_that_is_allowed_passes(value):
+    check_number("share", value, low=0, high=1, words=("auto", None))
+
+
+@pytest.mark.parametrize(
+    "value", [-0.1, 1.1, np.nan, np.inf, "other", True, [0.5], np.array([0.5]), 1j, b"auto"], ids=repr
+)
+def test_another_number_is_refused_with_what_is_allowed(value):
+    with pytest.raises(InputError) as caught:
+        check_number("share", value, low=0, high=1, words=("auto", None))
+    wanted = f"share must be a number of at least 0 and at most 1 or 'auto' or None, got {value!r}."
+    assert str(caught.value) == wanted
+
+
+@pytest.mark.parametrize("value", [1.5, np.nan, "3", 0])
+def test_whole_numbers_are_told_from_others(value):
+    check_number("steps", 3, low=1, whole=True)
+    with pytest.raises(InputError, match=f"steps must be a whole number of at least 1, got {value!r}"):
+        check_number("steps", value, low=1, whole=True)

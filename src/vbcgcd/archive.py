@@ -16,6 +16,7 @@ from safetensors.numpy import save
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
+META = "vbcgcd"
 
 __all__ = ["read_archive", "write_archive"]
 
@@ -25,17 +26,21 @@ def write_archive(
 ) -> None:
     """Write arrays and JSON values; the file appears complete (aside, synced, renamed) or stays as it was."""
     target = Path(path)
-    meta = {"kind": kind, "version": str(version), "values": json.dumps(values)}
+    # One single key: safetensors orders several at random, and equal models should be equal files.
+    meta = {META: json.dumps({"kind": kind, "version": version, "values": values})}
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata=meta)
     try:
         handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
-        raise InputError(f"Cannot write {target}: {error.strerror}; choose a folder that exists.") from None
+        raise InputError(
+            f"Cannot write {target}: {error.strerror}; choose a folder that exists and can be written."
+        ) from None
     try:
         with os.fdopen(handle, "wb") as out:
             out.write(data)
             out.flush()
             os.fsync(out.fileno())
+        Path(aside).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
         Path(aside).replace(target)
     except BaseException:
         Path(aside).unlink(missing_ok=True)
@@ -46,18 +51,24 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
     """Arrays and values of an archive of this kind and version."""
     try:
         with safe_open(str(path), framework="numpy") as archive:
-            meta = archive.metadata() or {}
+            meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise InputError(f"There is no file {path}.") from None
-    except (SafetensorError, OSError) as error:
+    except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise InputError(
             f"{path} is not a complete {kind} file ({error}); save it again from the model it came from."
         ) from None
     if meta.get("kind") != kind:
         raise InputError(f"{path} holds {meta.get('kind', 'something else')!r}, expected {kind!r}.")
-    if int(meta["version"]) > version:
+    if meta["version"] > version:
         raise InputError(
             f"{path} has format version {meta['version']}, this release reads up to {version}; update vbcgcd."
         )
-    return arrays, json.loads(meta["values"])
+    return arrays, meta["values"]
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -39,7 +39,7 @@ def digits_plan(y: Array, seed: int = 0) -> tuple[Plan, Array]:
             PlannedSession(novel, rng.permutation(np.concatenate([*old, *(used[d] for d in novel.tolist())])))
         )
         known = np.concatenate([known, novel])
-    base = np.concatenate([used[d] for d in LABELLED])
+    base = np.concatenate([used[d] for d in LABELLED.tolist()])
     return Plan(LABELLED, base, tuple(sessions)), np.concatenate(test)
 
 

@@ -33,6 +33,10 @@ def new_labels(classes: Array, n_novel: int, n_discovered: int) -> Array:
     """
     if classes.dtype.kind in "iu":
         first = max(int(classes.max()) + 1, 0)
+        if first + n_novel > np.iinfo(np.int64).max:
+            raise InputError(
+                f"No integers are left after the label {first - 1}; use smaller labels or strings."
+            )
         return np.arange(first, first + n_novel)
     if classes.dtype.kind == "f":
         return np.floor(classes.max()) + 1 + np.arange(n_novel, dtype=classes.dtype)
@@ -54,7 +58,8 @@ def appended(classes: Array, labels: Array) -> Array:
     if len(labels) == 0:
         return classes
     if classes.dtype.kind in "iu":
-        kind = np.result_type(classes.dtype, np.min_scalar_type(int(labels.max())))
+        ends = (np.min_scalar_type(int(labels.min())), np.min_scalar_type(int(labels.max())))
+        kind = np.result_type(classes.dtype, *ends)
         kind = kind if kind.kind in "iu" else np.dtype(np.int64)
         return np.concatenate([classes.astype(kind), labels.astype(kind)])
     return np.concatenate([classes, labels])
@@ -66,4 +71,6 @@ def reject_label(classes: Array) -> Any:
         if -1 in classes:
             raise InputError("-1 is one of the labels, so it cannot mean 'none of these'; give reject_label.")
         return -1
+    if NONE_OF_THESE in classes.tolist():
+        raise InputError(f"{NONE_OF_THESE!r} is one of the labels; give another reject_label.")
     return NONE_OF_THESE

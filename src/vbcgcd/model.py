@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 from collections.abc import Callable
 from dataclasses import replace
@@ -30,8 +31,6 @@ from vbcgcd.validation import check_choice, check_labels, check_number, check_ro
 Array = NDArray[Any]
 #: With ``update_known``, rows of at least this probability teach their known category.
 SURE_KNOWN = 0.95
-#: Columns by which the rows of a session are put in order.
-ORDER_COLUMNS = 64
 
 __all__ = ["CategoryDiscoverer"]
 
@@ -233,13 +232,15 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_fitted()
         rows = check_rows(self, X)
         weight = check_weight(sample_weight, len(rows))
-        if n_novel is not None and (not float(n_novel).is_integer() or not 0 <= n_novel <= len(rows)):
+        if n_novel is not None and not (
+            isinstance(n_novel, numbers.Real) and float(n_novel).is_integer() and 0 <= n_novel <= len(rows)
+        ):
             raise InputError(
-                f"n_novel must be a whole number from 0 to {len(rows)} (all rows) or None, got {n_novel}; "
+                f"n_novel must be a whole number from 0 to {len(rows)} (all rows) or None, got {n_novel!r}; "
                 "use None to estimate it."
             )
         new_labels(self.classes_, 0, self.n_discovered_)  # labels that cannot continue fail before the work
-        order = _canonical_order(rows)
+        order = _canonical_order(rows, weight)
         result = run_session(
             self.knowledge_.reduced(rows[order]),
             self.knowledge_,
@@ -255,9 +256,12 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         report = self._report(result, back, n_novel is None)
         known = self.knowledge_
         if self.update_known:
-            best = report.probabilities_.argmax(axis=1)
-            sure = (best < len(self.classes_)) & (report.probabilities_.max(axis=1) >= SURE_KNOWN)
-            known = known.absorbed(known.reduced(rows), np.where(sure, best, -1))
+            best = result.probabilities.argmax(axis=1)
+            sure = (best < len(self.classes_)) & (result.probabilities.max(axis=1) >= SURE_KNOWN)
+            codes = np.where(sure, best, -1)
+            known = known.absorbed(
+                known.reduced(rows[order]), codes, None if weight is None else weight[order]
+            )
         self._learned(known.extended(result.posterior), report.novel)
         self.n_sessions_ += 1
         self.n_discovered_ += report.n_novel
@@ -280,7 +284,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self._check_options()
         rows = check_rows(self, X)
         labels = check_labels(y, len(rows))
-        if (labels.dtype.kind in "iufb") != (self.classes_.dtype.kind in "iufb"):
+        if any((labels.dtype.kind in kind) != (self.classes_.dtype.kind in kind) for kind in ("iuf", "b")):
             raise InputError(
                 f"Labels must be of the kind the model was fitted with ({self.classes_.dtype}), "
                 f"got {labels.dtype}."
@@ -304,7 +308,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Novelty score of each row, array (N,): one minus its p-value under the best category.
 
         Uniform on [0, 1] for rows of the categories the model knows, near 1 for others: ``novelty(X) > 0.95``
-        raises a false alarm for one known row in twenty.
+        raises a false alarm for one known row in twenty. In the ``direction`` geometry the angle counts and
+        not the length: a row far out in the direction of a category is not novel.
         """
         reduced = self._reduced(X)
         return self.novelty_.score(reduced, self.posterior_.mean)
@@ -325,13 +330,15 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = np.asarray(self.classes_[self.knowledge_.classifier.predict(reduced, self.posterior_)])
         if reject is None:
             return labels
-        if not 0 < reject < 1:
+        if not (isinstance(reject, numbers.Real) and 0 < reject < 1):
             raise InputError(
-                f"reject must lie between 0 and 1, got {reject}; 0.05 refuses 1 known row in 20."
+                f"reject must lie between 0 and 1, got {reject!r}; 0.05 refuses 1 known row in 20."
             )
         answer = default_reject_label(self.classes_) if reject_label is None else reject_label
         refused = self.novelty_.score(reduced, self.posterior_.mean) > 1 - reject
-        kind = np.result_type(labels.dtype, np.array([answer]).dtype) if labels.dtype.kind != "O" else object
+        given = np.array([answer])
+        same = (given.dtype.kind in "iuf") == (labels.dtype.kind in "iuf") and labels.dtype.kind != "O"
+        kind = np.result_type(labels.dtype, given.dtype) if same else np.dtype(object)
         return np.where(refused, np.array([answer], dtype=kind), labels.astype(kind))
 
     def predict_log_proba(self, X: Any) -> Array:
@@ -354,7 +361,10 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if callable(self.cluster):
             raise InputError("A model whose cluster is a function of yours cannot be saved; use a named one.")
         values = {
-            "params": self.get_params(),
+            "params": {
+                name: value.item() if isinstance(value, np.generic) else value
+                for name, value in self.get_params().items()
+            },
             "n_sessions": self.n_sessions_,
             "n_discovered": self.n_discovered_,
             "n_features": self.n_features_in_,
@@ -503,8 +513,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_choice("normalise", self.normalise, (True, False, "auto"))
         check_number("n_components", self.n_components, low=1, whole=True, words=(None,))
         check_number("whiten_shrinkage", self.whiten_shrinkage, low=0, high=1, words=("auto",))
-        check_number("prior_strength", self.prior_strength, low=0, words=("auto", "evidence", "weakest"))
-        check_number("mean_precision_prior", self.mean_precision_prior, low=0)
+        check_number("prior_strength", self.prior_strength, above=0, words=("auto", "evidence", "weakest"))
+        check_number("mean_precision_prior", self.mean_precision_prior, above=0)
         check_number("alignment", self.alignment, words=(None,))
         check_number("svi_steps", self.svi_steps, low=1, whole=True)
         check_number("random_state", self.random_state, low=0, whole=True, words=(None,))
@@ -515,7 +525,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
 
 
-def _canonical_order(rows: Array) -> Array:
+def _canonical_order(rows: Array, weight: Array | None) -> Array:
     """An order of the rows that does not depend on how they were given."""
-    columns = np.unique(np.linspace(0, rows.shape[1] - 1, ORDER_COLUMNS).round().astype(int))
-    return np.lexsort(rows[:, columns].T)
+    keys = rows if weight is None else np.column_stack([rows, weight])
+    return np.lexsort(keys.T)

@@ -62,8 +62,8 @@ def check_labels(y: Any, n_rows: int) -> Array:
             # Many one-row categories are fine here.
             warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
             check_classification_targets(labels)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"y cannot be used as labels: {error}") from None
     if len(labels) != n_rows:
         raise InputError(
             f"X has {n_rows} rows but y has {len(labels)} labels (inconsistent numbers of samples); "
@@ -108,18 +108,25 @@ def check_number(
     value: Any,
     *,
     low: float = -np.inf,
+    above: float = -np.inf,
     high: float = np.inf,
     whole: bool = False,
     words: tuple[Any, ...] = (),
 ) -> None:
-    """Raise unless ``value`` is a finite number in [low, high], or one of ``words``."""
+    """Raise unless ``value`` is a finite number in [low, high] and over ``above``, or one of ``words``."""
     if any(value is w or (isinstance(w, str) and isinstance(value, str) and value == w) for w in words):
         return
     number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    if number and low <= value <= high and (not whole or float(value).is_integer()):
+    if (
+        number
+        and low <= value <= high
+        and value > above
+        and (not whole or isinstance(value, numbers.Integral))
+    ):
         return
     kind = "a whole number" if whole else "a number"
     limits = f" of at least {low:g}" if np.isfinite(low) else ""
+    limits += f" above {above:g}" if np.isfinite(above) else ""
     limits += f" and at most {high:g}" if np.isfinite(high) else ""
     other = "".join(f" or {w!r}" for w in words)
     raise InputError(f"{name} must be {kind}{limits}{other}, got {value!r}.")

@@ -66,7 +66,7 @@ def test_table_fits_and_shows_every_category(strings, n_novel):
     for number in (report.n_rows, report.n_known_rows, report.n_novel_rows, n_novel):
         assert str(number) in text
     for label, size in zip(report.novel, report.sizes, strict=True):
-        [line] = [line for line in text.splitlines() if str(label) in line.split()]
+        [line] = [line for line in text.splitlines() if line.split()[:2] == ["│", str(label)]]
         assert str(size) in line.split()
         assert "-1234.5" in line
     assert "Session 3" in text or n_novel == 0

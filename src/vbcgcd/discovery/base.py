@@ -34,7 +34,7 @@ Array = NDArray[Any]
 #: Rows reduced at a time while statistics are gathered.
 BLOCK_ROWS = 8192
 #: Labelled categories and rows on which one number is calibrated: it needs no more.
-CALIBRATION_CATEGORIES = 32
+CALIBRATION_CATEGORIES = 24
 CALIBRATION_ROWS = 1500
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
@@ -120,7 +120,7 @@ class _Base:
         )
 
     def _price(self, geometry: Geometry) -> CategoryPrice | None:
-        if self.options.count != "rehearsal":
+        if self.options.count != "rehearsal":  # nobody will ask
             return None
         return rehearse(self.rows, self.codes, self.reducer, geometry, self.options.generator(0, 4))
 

@@ -30,12 +30,16 @@ def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
 def gaussian_mixture(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Gaussian mixture with full covariances, as in the authors' code."""
     seed = int(rng.integers(2**31))
+    if len(rows) < 2:
+        return np.zeros(len(rows), dtype=int)
     model = GaussianMixture(n_clusters, reg_covar=1e-3, random_state=seed)
     return np.asarray(model.fit_predict(rows.astype(np.float64)))
 
 
 def hdbscan(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """HDBSCAN; it finds its own number of clusters and the largest ``n_clusters`` are kept."""
+    if len(rows) < 5:
+        return np.full(len(rows), -1)
     labels = np.asarray(
         HDBSCAN(min_cluster_size=max(5, len(rows) // (20 * n_clusters)), copy=True).fit_predict(rows)
     )

@@ -5,7 +5,7 @@ category's mean nearly everything, so the default measure is the cosine, as a so
 
     p(category k | row z) = softmax_k(sharpness cos(z, m_k))
 
-In few dimensions lengths matter, and the measure is the tied Gaussian instead, z.m_k - |m_k|^2 / 2. Which of
+In few dimensions lengths matter, and the measure is the tied Gaussian instead, -|z - m_k|^2 / 2. Which of
 the two, and how sharp, is decided by labelled rows that are left out of their category's mean and of the
 pooled covariance that whitened the space (a rank-one change of the inner product).
 """
@@ -51,7 +51,8 @@ class Geometry:
         means = np.asarray(means, dtype=np.float32)
         if self.kind == "direction":
             return np.asarray(rows @ _unit(means).T)
-        return np.asarray(rows @ means.T - 0.5 * np.einsum("kd,kd->k", means, means))
+        distance = np.einsum("nd,nd->n", rows, rows)[:, None] + np.einsum("kd,kd->k", means, means)
+        return np.asarray(rows @ means.T - 0.5 * distance)
 
     def left_out_similarity(self, rows: Array, weight: Array) -> Array:
         """Similarity of each row to the weighted mean of the *other* rows in each cluster, array (N, K).
@@ -70,7 +71,7 @@ class Geometry:
         if self.kind == "direction":
             return np.asarray(product / np.sqrt(np.maximum(norm, 1e-6)))
         others = np.maximum(weight.sum(axis=0) - weight, 1e-3)
-        return np.asarray(product / others - 0.5 * np.maximum(norm, 0) / others**2)
+        return np.asarray(product / others - 0.5 * (own + np.maximum(norm, 0) / others**2))
 
 
 class CalibratedGeometry(NamedTuple):
@@ -101,6 +102,8 @@ def calibrate_geometry(
     CalibratedGeometry
     """
     if len(left_out.rows) < 2:
+        if kind == "distance":
+            return CalibratedGeometry(Geometry("distance", 1.0), np.array([-means.shape[1], 0.0]))
         return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]))
     found = {}
     for name, similarity in left_out_similarities(means, sizes, left_out).items():
@@ -138,7 +141,7 @@ def left_out_similarities(means: Array, sizes: Array, left_out: LeftOut) -> dict
     mean_norm = mm + gain[:, None] * rm**2
     row_norm = zz + gain * zr**2
     cosine = product / np.sqrt(np.maximum(row_norm[:, None] * mean_norm, TINY))
-    return {"direction": cosine, "distance": product - 0.5 * mean_norm}
+    return {"direction": cosine, "distance": product - 0.5 * (row_norm[:, None] + mean_norm)}
 
 
 def _concentration(cosine: float, dim: int) -> float:

@@ -79,13 +79,15 @@ class Knowledge:
             return self
         return replace(self, posterior=Posterior.concatenate([self.posterior, posterior]))
 
-    def absorbed(self, reduced: Array, codes: Array) -> Knowledge:
+    def absorbed(self, reduced: Array, codes: Array, weight: Array | None = None) -> Knowledge:
         """With these rows added to the statistics of their categories (-1 to none)."""
         touched = np.unique(codes[codes >= 0])
         if len(touched) == 0:
             return self
         part = np.where(codes >= 0, np.searchsorted(touched, codes), -1)
-        extra = statistics_by_label(reduced, part, len(touched), structure=self.prior.structure)
+        extra = statistics_by_label(
+            reduced, part, len(touched), weight=weight, structure=self.prior.structure
+        )
         old = self.posterior.take(touched)
         if self.prior.structure == "shared":
             # Only the means move: the covariance is that of the base session.

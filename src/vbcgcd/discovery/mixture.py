@@ -23,8 +23,9 @@ Array = NDArray[Any]
 
 #: The search runs at this fraction of the calibrated sharpness, where fewer local optima are.
 SEARCH_SHARPNESS = 0.75
-#: Price of uneven sizes, in multiples of the nats that they cost a coder who expects even ones.
-EVENNESS_PRICE = 3.0
+#: Price of uneven sizes, in multiples of the nats that they cost a coder who expects even ones. Three gains
+#: half a point where novel categories are even and loses five where they are not.
+EVENNESS_PRICE = 1.0
 RESTARTS, KEPT, SWAPS = 8, 2, 20
 SHARE_BOUNDS = (0.005, 0.995)
 
@@ -178,7 +179,8 @@ class Mixture:
 
     def _surprise(self, explained: Array) -> Array:
         """Probabilities of drawing a row that is badly explained (tempered: outliers are not all)."""
-        p = np.exp(-0.1 * (explained - explained.min())) * self.weight
+        least = explained[self.weight > 0].min()
+        p = np.exp(-0.1 * np.maximum(explained - least, 0.0)) * self.weight
         return np.asarray(p / p.sum())
 
     def _to_rows(self, chosen: Array) -> Array:

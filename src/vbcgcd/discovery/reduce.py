@@ -37,7 +37,7 @@ SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 #: Labelled rows left out in turn to choose.
 LEFT_OUT_ROWS = 1000
 #: Rows on which unit length is tried.
-TRIAL_ROWS = 4000
+TRIAL_ROWS = 3000
 
 __all__ = ["Reducer", "fit_reducer"]
 

@@ -20,7 +20,7 @@ from vbcgcd.discovery.reduce import Reducer, fit_reducer
 
 Array = NDArray[Any]
 
-FOLDS, HIDDEN, HIDDEN_ROWS, KNOWN_ROWS = 3, 10, 100, 2000
+FOLDS, HIDDEN, HIDDEN_ROWS, KNOWN_ROWS = 3, 10, 60, 1200
 #: Labelled rows from which a rehearsal learns its reduction.
 TRAINING_ROWS = 6000
 #: The crowd is this many times the expected number, and a few more.

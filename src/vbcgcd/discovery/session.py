@@ -171,7 +171,10 @@ def run_session(
         teaching = confident_rows(responsibility) if recipe.relabel == "confident" else responsibility
         alive = session.weighted(teaching).sum(axis=0) > 1e-6
         responsibility, teaching = responsibility[:, alive], teaching[:, alive]
-        details["rows judged novel"] = int((responsibility.sum(axis=1) > 0.5).sum())
+        mass = responsibility.sum(axis=1)
+        if recipe.cluster != "mixture" or recipe.relabel not in ("confident", "none"):
+            novel_share = float(np.average(np.minimum(mass, 1.0), weights=weight))
+        details["rows judged novel"] = int((mass > 0.5).sum())
     progress("posterior")
     with session.step("posterior") as details:
         posterior, before, after = _fit(session, teaching, details)
