@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
 from vbcgcd.discovery.geometry import Geometry
-from vbcgcd.discovery.mixture import Mixture
+from vbcgcd.discovery.mixture import EVENNESS_PRICE, Mixture
 
 DIM = 20
 
@@ -120,7 +120,7 @@ def test_uneven_sizes_cost_and_even_ones_do_not():
     assert mixture.em(even, 0.5, 0).price == pytest.approx(0, abs=1e-6)
     p = uneven.mean(axis=0)
     p = p[p > 0]
-    cost = 3 * 90 * (np.log(3) + (p * np.log(p)).sum())
+    cost = EVENNESS_PRICE * 90 * (np.log(3) + (p * np.log(p)).sum())
     assert mixture.em(uneven, 0.5, 0).price == pytest.approx(cost, rel=1e-6)
     assert mixture_of(rows, means, size_spread=5.0).em(uneven, 0.5, 0).price == 0
 

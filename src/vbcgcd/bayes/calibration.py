@@ -34,10 +34,8 @@ STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
 #: Competing categories considered for each row: the others lose in any case.
 SHORTLIST = 6
 #: Rows that decide the strength, and the temperature.
-STRENGTH_ROWS = 400
+STRENGTH_ROWS = 500
 TEMPERATURE_ROWS = 800
-#: Share of one row in the pooled covariance below which its rivals do not notice.
-NEGLIGIBLE_WEIGHT = 1e-4
 
 __all__ = [
     "LeftOut",
@@ -189,16 +187,11 @@ def left_out_densities(
         own = left_out.labels[i] == k
         upper, log_det = _scale_factor(prior, statistics, k)
         gap = solve_lower(upper, rows[i] - statistics.mean[k].astype(np.float32))
-        distance = np.einsum("nd,nd->n", gap, gap)
-        # One row of very many changes the pooled covariance too little to matter to the rivals.
-        j = np.flatnonzero(own) if left_out.pooled_weight < NEGLIGIBLE_WEIGHT else slice(None)
-        rest = solve_lower(upper, residual[i[j]])
-        weight = (pooled[i] + own * correction[i])[j]
-        removed = np.zeros(len(i))
-        removed[j] = np.minimum(weight * np.einsum("nd,nd->n", rest, rest), 1 - 1e-6)
-        cross = np.einsum("nd,nd->n", gap[j], rest)
-        distance = distance.astype(np.float64)
-        distance[j] += weight * cross**2 / (1 - removed[j])
+        rest = solve_lower(upper, residual[i])
+        weight = pooled[i] + own * correction[i]
+        removed = np.minimum(weight * np.einsum("nd,nd->n", rest, rest), 1 - 1e-6)
+        cross = np.einsum("nd,nd->n", gap, rest)
+        distance = np.einsum("nd,nd->n", gap, gap) + weight * cross**2 / (1 - removed)
         distance *= np.where(own, correction[i] ** 2, 1.0)
         remaining = np.maximum(count[k] - own, 1e-3)
         log_density = _student if predictive == "student" else _plugin

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 from scipy.special import gammaln, logsumexp
 
-from vbcgcd.bayes.linalg import solve_lower, unpack_upper
+from vbcgcd.bayes.linalg import solve_lower, subtract_product, unpack_upper
 from vbcgcd.bayes.posterior import Posterior
 
 Array = NDArray[Any]
@@ -204,7 +204,7 @@ def _closer(chunk: Array, posterior: Posterior, k: int, limit: Array) -> tuple[A
             break
         part = chunk[rows, start:stop]
         part -= mean[start:stop]
-        part -= solved @ upper[:start, start:stop]
+        part = subtract_product(part, solved, upper[:start, start:stop])
         part = solve_lower(upper[start:stop, start:stop], part)
         distance += np.einsum("nd,nd->n", part, part)
         alive = np.flatnonzero(distance < limit[rows])

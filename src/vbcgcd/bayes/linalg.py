@@ -27,6 +27,7 @@ __all__ = [
     "pack_lower",
     "packed_size",
     "solve_lower",
+    "subtract_product",
     "symmetric",
     "unpack_lower",
     "unpack_upper",
@@ -111,6 +112,16 @@ def solve_lower(upper: Array, rows: Array) -> Array:
     kind = blas.strsm if rows.dtype == np.float32 else blas.dtrsm
     solved = kind(1.0, upper, rows.T, lower=0, trans_a=1, overwrite_b=1)
     return np.asarray(solved).T
+
+
+def subtract_product(rows: Array, left: Array, right: Array) -> Array:
+    """``rows - left @ right``; ``rows`` is overwritten.
+
+    Through the same BLAS as `solve_lower`: NumPy and SciPy each bring their own, and the waiting threads of
+    one would slow down the other.
+    """
+    kind = blas.sgemm if rows.dtype == np.float32 else blas.dgemm
+    return np.asarray(kind(-1.0, right, left.T, beta=1.0, c=rows.T, trans_a=1, overwrite_c=1)).T
 
 
 def log_det_factor(factors: Array, dim: int) -> Array:

@@ -34,7 +34,7 @@ Array = NDArray[Any]
 #: Rows reduced at a time while statistics are gathered.
 BLOCK_ROWS = 8192
 #: Labelled categories and rows on which one number is calibrated: it needs no more.
-CALIBRATION_CATEGORIES = 24
+CALIBRATION_CATEGORIES = 32
 CALIBRATION_ROWS = 1500
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
