@@ -26,7 +26,9 @@ CHUNK_ROWS = 4096
 #: Scores of rows under categories held at a time by `predict`.
 CHUNK_SCORES = 2**20
 #: Shares of the dimensions after which categories that cannot win any more are dropped.
-STAGES = (0.5, 0.7, 0.85, 1.0)
+STAGES = (0.4, 0.75, 1.0)
+#: Skipping pays if at most this share of categories survives half of the dimensions, on so many rows.
+SURVIVORS, PILOT_ROWS = 0.4, 128
 
 __all__ = ["Classifier", "Metric", "Predictive", "log_normalise"]
 
@@ -89,14 +91,19 @@ class Classifier:
     def predict(self, rows: Array, posterior: Posterior, *, chunk_rows: int | None = None) -> Array:
         """Index of the category with the highest log-density, int array (N,).
 
-        With full covariances most categories are abandoned early: the triangular solve yields the squared
-        distance as a growing sum, and a category whose partial sum already exceeds the best complete one
-        cannot win.
+        With full covariances, categories are abandoned early where that pays: the triangular solve yields
+        the squared distance as a growing sum, and a category whose partial sum already exceeds the best
+        complete one cannot win.
         """
         out = np.empty(len(rows), dtype=np.intp)
         chunk_rows = chunk_rows or min(CHUNK_ROWS, max(CHUNK_SCORES // len(posterior), 1))
-        skipping = self.metric == "mahalanobis" and posterior.structure == "full" and posterior.dim >= 32
         scoring = _DistanceToScore.of(self, posterior)
+        skipping = (
+            self.metric == "mahalanobis"
+            and posterior.structure == "full"
+            and posterior.dim >= 32
+            and _skipping_pays(np.asarray(rows[:PILOT_ROWS], dtype=self.dtype), posterior, scoring)
+        )
         for start in range(0, len(rows), chunk_rows):
             chunk = np.asarray(rows[start : start + chunk_rows], dtype=self.dtype)
             if skipping:
@@ -168,6 +175,18 @@ class _DistanceToScore:
         """Distance below which category ``k`` scores higher than ``score``."""
         reach = (self.constant[k] - score) / self.slope[k]
         return np.asarray(reach if self.spread is None else self.spread[k] * np.expm1(np.minimum(reach, 700)))
+
+
+def _skipping_pays(sample: Array, posterior: Posterior, scoring: _DistanceToScore) -> bool:
+    """Whether half of the dimensions suffice to rule out most categories for these rows."""
+    half = posterior.dim // 2
+    limit = scoring(_scale_distance(sample, posterior)).max(axis=1)
+    survivors = 0
+    for k in range(len(posterior)):
+        upper = _upper(posterior, k, sample.dtype)[:half, :half]
+        solved = solve_lower(upper, sample[:, :half] - posterior.mean[k, :half].astype(sample.dtype))
+        survivors += int((np.einsum("nd,nd->n", solved, solved) < scoring.limit(limit, k)).sum())
+    return survivors <= SURVIVORS * len(sample) * len(posterior)
 
 
 def _nearest(chunk: Array, posterior: Posterior, scoring: _DistanceToScore) -> Array:
