@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint format bench clean help
+.PHONY: demo test lint format bench reference clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -28,6 +28,11 @@ bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the rea
 	$(BIN)/python benchmarks/base_session.py
 	$(BIN)/python benchmarks/memory.py
 	$(BIN)/python benchmarks/discovery.py
+	$(BIN)/python benchmarks/mixes.py
+	$(BIN)/python benchmarks/scaling.py
+
+reference: $(VENV)/.dev   ## write docs/cli.md from the program
+	$(BIN)/python -m typer vbcgcd.cli utils docs --name vbcgcd --output docs/cli.md
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -15,19 +15,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import gammaln
 
+from vbcgcd.bayes.classifier import Predictive
 from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
 
 Array = NDArray[Any]
-Predictive = Literal["plugin", "student"]
 
 #: Prior strengths tried, as multiples x of the dimension: nu = D + 1 + x D.
 STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
-from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
+from vbcgcd.bayes import Prior, Statistics, log_evidence, posterior_of, statistics_by_label
 from vbcgcd.discovery.elimination import Path, eliminate
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
@@ -150,13 +150,17 @@ def _hard_labels(state: MixtureState) -> Array:
 
 
 def _statistics(problem: CountProblem, labels: Array, size: int) -> Statistics:
-    # The evidence of a shared covariance is not a sum over categories; diagonal ones stand in for it.
-    structure = problem.knowledge.prior.structure
-    return statistics_by_label(problem.rows, labels, size, structure=structure)
+    return statistics_by_label(problem.rows, labels, size, structure=_own_prior(problem).structure)
+
+
+def _own_prior(problem: CountProblem) -> Prior:
+    """The prior, with a covariance of each category's own: the evidence is then a sum over categories."""
+    prior = problem.knowledge.prior
+    return replace(prior, structure="full") if prior.structure == "shared" else prior
 
 
 def _evidence_of(problem: CountProblem, statistics: Statistics) -> Array:
-    prior = problem.knowledge.prior
+    prior = _own_prior(problem)
     return log_evidence(prior, posterior_of(prior, statistics))
 
 

@@ -1,0 +1,44 @@
+"""The code in the documents runs, and the command-line reference is that of the program."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_python_examples_run(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    space = {"__name__": "example"}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.S):
+        exec(compile(block, str(page), "exec"), space)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_links_between_documents_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+def test_command_line_reference_is_current(tmp_path):
+    fresh = tmp_path / "cli.md"
+    command = [
+        sys.executable,
+        "-m",
+        "typer",
+        "vbcgcd.cli",
+        "utils",
+        "docs",
+        "--name",
+        "vbcgcd",
+        "--output",
+        fresh,
+    ]
+    subprocess.run(command, check=True, capture_output=True)
+    assert fresh.read_text() == (ROOT / "docs" / "cli.md").read_text(), "run make reference"
