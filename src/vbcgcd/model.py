@@ -262,7 +262,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = known.absorbed(
                 known.reduced(rows[order]), codes, None if weight is None else weight[order]
             )
-        self._learned(known.extended(result.posterior), report.novel)
+        self._learned(known.extended(result.posterior), report.novel, self.n_sessions_ + 1)
         self.n_sessions_ += 1
         self.n_discovered_ += report.n_novel
         return report
@@ -301,7 +301,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 reduced, codes - n_known, len(unseen), structure=self.prior_.structure
             )
             known = known.extended(known.posterior_of(fresh))
-        self._learned(known, unseen)
+        self._learned(known, unseen, self.n_sessions_)
         return self
 
     def novelty(self, X: Any) -> Array:
@@ -471,11 +471,11 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             steps=tuple(result.steps),
         )
 
-    def _learned(self, knowledge: Knowledge, labels: Array) -> None:
-        """Take over knowledge whose last categories are new."""
+    def _learned(self, knowledge: Knowledge, labels: Array, session: int) -> None:
+        """Take over knowledge whose last categories are new since a session."""
         self.knowledge_ = knowledge
         self.classes_ = appended(self.classes_, labels)
-        self.births_ = np.concatenate([self.births_, np.full(len(labels), self.n_sessions_ + 1)])
+        self.births_ = np.concatenate([self.births_, np.full(len(labels), session)])
 
     def _classifier(self) -> Classifier:
         return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))  # type: ignore[arg-type]

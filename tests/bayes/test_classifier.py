@@ -6,6 +6,7 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from vbcgcd.bayes import Classifier, Posterior, Prior, log_normalise, posterior_of, statistics_by_label
+from vbcgcd.bayes.classifier import _nearest as nearest
 
 STRUCTURES = ["full", "diagonal", "shared"]
 SEEDS = st.integers(0, 2**32 - 1)
@@ -232,3 +233,27 @@ def test_among_identical_categories_predict_picks_one_of_the_best(make_problem):
     predicted = Classifier().predict(rows, posterior.take(original))
     expected = brute_force(rows, posterior, "plugin", True).argmax(axis=1)
     np.testing.assert_array_equal(original[predicted], expected)
+
+
+@pytest.mark.parametrize("predictive", ["plugin", "student"])
+@pytest.mark.parametrize("log_determinant", [True, False])
+@pytest.mark.parametrize("chunk_rows", [None, 1, 37, 1000])
+def test_skipping_finds_the_best_log_density(
+    make_problem, monkeypatch, predictive, log_determinant, chunk_rows
+):
+    monkeypatch.setattr("vbcgcd.bayes.classifier.SURVIVORS", 1.0)
+    taken = []
+
+    def watched(chunk, *rest):
+        taken.append(len(chunk))
+        return nearest(chunk, *rest)
+
+    monkeypatch.setattr("vbcgcd.bayes.classifier._nearest", watched)
+    rows, labels = make_problem(13, n_categories=9, dim=64, n_rows=200, separation=0.3)
+    labels[9:80] = 0  # sizes, and so volumes and degrees of freedom, differ
+    posterior = make_posterior(rows, labels, n_categories=9)
+    rows = np.concatenate([rows, 30 * rows[:10], np.zeros((1, 64))])
+    classifier = Classifier(predictive=predictive, log_determinant=log_determinant)
+    expected = classifier.log_density(rows, posterior).argmax(axis=1)
+    np.testing.assert_array_equal(classifier.predict(rows, posterior, chunk_rows=chunk_rows), expected)
+    assert sum(taken) == len(rows)

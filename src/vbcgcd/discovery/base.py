@@ -36,6 +36,8 @@ BLOCK_ROWS = 8192
 #: Labelled categories and rows on which one number is calibrated: it needs no more.
 CALIBRATION_CATEGORIES = 32
 CALIBRATION_ROWS = 1500
+#: Scores of rows under categories held at a time while calibrating.
+CALIBRATION_SCORES = 2**18
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
 
@@ -200,7 +202,8 @@ class _Base:
         position = np.full(len(self.sizes), -1)
         position[categories] = np.arange(len(categories))
         eligible = np.flatnonzero((self.sizes[self.codes] > 1) & (position[self.codes] >= 0))
-        picked = rng.permutation(eligible)[:CALIBRATION_ROWS]
+        most = min(CALIBRATION_ROWS, max(CALIBRATION_SCORES // len(categories), 200))
+        picked = rng.permutation(eligible)[:most]
         weight = 0.0
         if self.reducer.whitened:
             weight = (1 - self.reducer.shrinkage) / max(len(self.codes) - len(self.sizes), 1)

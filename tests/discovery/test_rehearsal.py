@@ -1,0 +1,86 @@
+import numpy as np
+import pytest
+
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.discovery.elimination import Path
+from vbcgcd.discovery.rehearsal import SAFETY, gains, rehearse
+
+
+def path_of(likelihood, novel):
+    size = np.arange(len(likelihood) - 1, -1, -1)
+    return Path(size, np.array(likelihood, float), np.array(novel, float), {}, True)
+
+
+def test_gains_are_those_computed_by_hand():
+    path = path_of([100, 96, 70, 10], [30, 28, 20, 0])
+    found = gains(path, 44.0, np.array([3.0, 2.0]))
+    want = [
+        (60 - SAFETY * 3 * np.sqrt(24)) / 20,  # the first category, of 20 rows
+        (26 - SAFETY * 2 * np.sqrt(16)) / 14,  # the second, of two that share 28 rows
+        4 / 10,  # the third: outliers never gave three groups
+    ]
+    np.testing.assert_allclose(found, want)
+
+
+def test_gains_without_outliers_add_up_to_the_likelihood():
+    path = path_of([50, 45, 20, 3, -30], [40, 36, 30, 20, 0])
+    per_row = gains(path, 100.0, np.zeros(8))
+    rows = (path.novel_rows[:-1] / path.size[:-1])[::-1]
+    np.testing.assert_allclose(np.cumsum(per_row * rows)[-1], 80)
+
+
+def test_more_novel_rows_than_rows_are_no_trouble():
+    assert np.isfinite(gains(path_of([5, 1, 0], [12, 0, 0]), 10.0, np.ones(3))).all()
+
+
+def price(model, rows, labels, seed=0):
+    codes = np.unique(labels, return_inverse=True)[1]
+    return rehearse(rows, codes, model.reducer_, model.novelty_.geometry, np.random.default_rng(seed))
+
+
+def test_digits_have_a_price(digit_problem):
+    model = CategoryDiscoverer().fit(digit_problem.rows, digit_problem.labels)
+    known = model.knowledge_.price
+    assert np.isfinite(known.per_row)
+    assert known.per_row > 0
+    assert np.isfinite(known.outliers).all()
+    assert known.outliers.min() >= 0
+    assert known.outliers.max() > 0
+    assert (np.diff(known.outliers) <= 0).all()
+
+
+def test_the_same_seed_gives_the_same_price(small, fitted):
+    one, other, another = (price(fitted, small.rows, small.labels, seed) for seed in (3, 3, 4))
+    assert one.per_row == other.per_row
+    np.testing.assert_array_equal(one.outliers, other.outliers)
+    assert one.per_row != another.per_row
+
+
+@pytest.mark.parametrize(("n_categories", "expected"), [(1, False), (2, False), (3, False), (4, True)])
+def test_a_rehearsal_needs_four_categories(small, n_categories, expected):
+    chosen = small.labels < n_categories
+    model = CategoryDiscoverer(n_components=8).fit(small.rows[chosen], small.labels[chosen])
+    assert (price(model, small.rows[chosen], small.labels[chosen]) is not None) == expected
+    assert (model.knowledge_.price is not None) == expected
+
+
+def test_a_rehearsal_needs_five_rows_a_category(small):
+    chosen = np.concatenate([np.flatnonzero(small.labels == k)[:4] for k in range(6)])
+    model = CategoryDiscoverer(n_components=8).fit(small.rows[chosen], small.labels[chosen])
+    assert model.knowledge_.price is None
+
+
+@pytest.mark.parametrize("sizes", [(5, 5, 5, 5), (47, 1, 1, 1), (22, 22, 1, 1, 1)], ids=str)
+def test_few_or_uneven_rows_are_no_trouble(sizes):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    rows = 6 * np.eye(8)[labels] + rng.normal(size=(len(labels), 8))
+    for seed in range(12):
+        model = CategoryDiscoverer(random_state=seed).fit(rows, labels)
+        found = model.knowledge_.price
+        assert found is None or (np.isfinite(found.per_row) and np.isfinite(found.outliers).all())
+
+
+def test_no_price_is_learned_for_other_estimators(small):
+    model = CategoryDiscoverer(n_components=8, count="evidence").fit(small.rows, small.labels)
+    assert model.knowledge_.price is None

@@ -1,0 +1,124 @@
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_digits
+
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.study.plans import random_plan
+from vbcgcd.study.runner import Dataset, run_plan, upper_bound
+from vbcgcd.study.scoring import SessionScore
+
+
+@pytest.fixture(scope="module")
+def digits():
+    x, y = load_digits(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(x))
+    train, test = order[:1200], order[1200:]
+    return Dataset(x[train], y[train], x[test], y[test])
+
+
+@pytest.fixture(scope="module")
+def plan(digits):
+    return random_plan(digits.train_y, n_labelled=5, n_sessions=2, n_novel=2, known_rows=6, seed=3)
+
+
+class Watched:
+    """A method that records every argument it is given."""
+
+    def __init__(self, method):
+        self.method, self.calls = method, []
+
+    def __getattr__(self, name):
+        attribute = getattr(self.method, name)
+
+        def call(*args, **kwargs):
+            self.calls.append((name, args, kwargs))
+            return attribute(*args, **kwargs)
+
+        return call if inspect.ismethod(attribute) else attribute
+
+
+@pytest.fixture(scope="module")
+def run(digits, plan):
+    watched, told = Watched(CategoryDiscoverer()), []
+    result = run_plan(watched, digits, plan, progress=told.append)
+    return result, watched, told
+
+
+def test_all_is_the_weighted_mean_of_old_and_new(run, digits, plan):
+    result = run[0]
+    assert len(result.scores) == len(result.found) == len(result.seconds) == 2
+    for t, (score, session) in enumerate(zip(result.scores, plan.sessions, strict=True)):
+        n_old = np.isin(digits.test_y, plan.known_before(t)).sum()
+        n_new = np.isin(digits.test_y, session.novel).sum()
+        assert score.all == pytest.approx((n_old * score.old + n_new * score.new) / (n_old + n_new))
+        assert min(score.old, score.new) <= score.all <= max(score.old, score.new)
+    assert result.scores[0].old == result.scores[0].labelled
+
+
+def test_the_result_is_worth_having(run):
+    result = run[0]
+    assert result.final is result.scores[-1]
+    assert result.base > 0.9
+    assert result.final.all > 0.75
+    assert result.forgetting == pytest.approx(result.base - result.final.labelled)
+    assert result.discovery == pytest.approx(np.mean([s.new for s in result.scores]))
+    assert result.found == [2, 2]
+    assert result.fit_seconds > 0
+    assert min(result.seconds) > 0
+    assert run[2] == ["session 1 of 2", "session 2 of 2"]
+
+
+def test_a_session_is_given_rows_and_a_number_and_no_labels(run, digits, plan):
+    calls = run[1].calls
+    assert [name for name, _, _ in calls] == ["fit", "predict"] + ["discover", "predict"] * 2
+    sessions = [(args, kwargs) for name, args, kwargs in calls if name == "discover"]
+    for (args, kwargs), session in zip(sessions, plan.sessions, strict=True):
+        assert len(args) == 1
+        np.testing.assert_array_equal(args[0], digits.train_x[session.rows])
+        assert kwargs == {"n_novel": 2}
+    [(_, (x, y), _)] = [call for call in calls if call[0] == "fit"]
+    np.testing.assert_array_equal(x, digits.train_x[plan.base_rows])
+    np.testing.assert_array_equal(y, digits.train_y[plan.base_rows])
+    assert all(len(args) == 1 and not kwargs for name, args, kwargs in calls if name == "predict")
+
+
+class Oracle:
+    """Knows the truth of every row by looking it up; says nothing of the number."""
+
+    def __init__(self, data):
+        rows, labels = np.concatenate([data.train_x, data.test_x]), np.r_[data.train_y, data.test_y]
+        self.truth = {row.tobytes(): label for row, label in zip(rows, labels, strict=True)}
+        self.numbers = []
+
+    def fit(self, X, y):
+        self.known = set(y.tolist())
+        return self
+
+    def predict(self, X):
+        labels = [self.truth[row.tobytes()] for row in X]
+        return np.array([c if c in self.known else 100 + c for c in labels])
+
+    def discover(self, X, *, n_novel=None):
+        self.numbers.append(n_novel)
+        self.labels_ = self.predict(X)
+        fresh = set(self.labels_[self.labels_ >= 100].tolist())
+        self.novel = np.array(sorted(fresh - getattr(self, "found", set())))
+        self.found = fresh | getattr(self, "found", set())
+        return self
+
+
+@pytest.mark.parametrize(("number_known", "numbers"), [(True, [2, 2]), (False, [None, None])])
+def test_an_oracle_scores_one(digits, plan, number_known, numbers):
+    oracle = Oracle(digits)
+    result = run_plan(oracle, digits, plan, number_known=number_known)
+    assert oracle.numbers == numbers
+    assert result.scores == [SessionScore(1, 1, 1, 1)] * 2
+    assert (result.base, result.forgetting, result.discovery, result.found) == (1, 0, 1, [2, 2])
+
+
+def test_the_upper_bound_of_digits_is_high(run, digits, plan):
+    bound = upper_bound(CategoryDiscoverer(), digits, plan)
+    assert bound >= 0.9
+    assert bound >= run[0].final.all - 0.02

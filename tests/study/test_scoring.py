@@ -1,0 +1,104 @@
+import numpy as np
+import pytest
+
+from vbcgcd.study.scoring import FrozenMatch, SessionScore, discovery, forgetting, score_session
+
+LABELLED = np.array([0, 1])
+
+
+def added(ids, predicted, truth, classes):
+    match = FrozenMatch(LABELLED)
+    match.add(np.array(ids), np.array(predicted), np.array(truth), np.array(classes))
+    return match
+
+
+def test_labelled_ids_stand_for_themselves():
+    match = FrozenMatch(LABELLED)
+    assert match.of == {0: 0, 1: 1}
+    np.testing.assert_array_equal(
+        match.correct(np.array([0, 1, 1, 7]), np.array([0, 1, 0, 7])), [True, True, False, False]
+    )
+
+
+def test_ids_are_matched_to_most_rows_in_total():
+    # Greedily 10 would take class 5 (3 rows) and leave 11 with none of class 6; the sum decides.
+    predicted = np.repeat([10, 10, 11, 11], [3, 2, 3, 0])
+    truth = np.concatenate([[5] * 3, [6] * 2, [5] * 3])
+    assert added([10, 11], predicted, truth, [5, 6]).of == {0: 0, 1: 1, 10: 6, 11: 5}
+
+
+def test_more_ids_than_classes_leave_ids_that_are_wrong():
+    match = added([10, 11, 12], [10, 11, 11, 12, 12, 12], [5, 5, 5, 6, 6, 5], [5, 6])
+    assert match.of == {0: 0, 1: 1, 10: None, 11: 5, 12: 6}
+    predicted, truth = np.array([10, 11, 12, 10]), np.array([5, 5, 6, 6])
+    np.testing.assert_array_equal(match.correct(predicted, truth), [False, True, True, False])
+
+
+def test_more_classes_than_ids_leave_classes_that_are_missed():
+    match = added([10], [10, 10, 10, 0, 1], [5, 5, 6, 6, 7], [5, 6, 7])
+    assert match.of == {0: 0, 1: 1, 10: 5}
+    np.testing.assert_array_equal(match.correct(np.array([10, 10, 10]), np.array([5, 6, 7])), [1, 0, 0])
+
+
+def test_no_ids_match_nothing():
+    assert added([], [0, 1], [5, 6], [5, 6]).of == {0: 0, 1: 1}
+
+
+def test_rows_of_known_classes_do_not_decide():
+    match = added([10, 11], [10] * 9 + [10, 11], [0] * 9 + [6, 5], [5, 6])
+    assert (match.of[10], match.of[11]) == (6, 5)
+
+
+def test_an_id_that_looks_like_a_class_is_still_an_id():
+    match = added([5, 6], [5, 5, 6, 6], [6, 6, 5, 5], [5, 6])
+    np.testing.assert_array_equal(match.correct(np.array([5, 6, 5]), np.array([6, 5, 5])), [1, 1, 0])
+
+
+def test_a_match_is_frozen():
+    match = added([10, 11], [10, 10, 11], [5, 5, 6], [5, 6])
+    before = dict(match.of)
+    # In the next session the old ids appear on its new classes, and new ids on old classes.
+    match.add(np.array([12]), np.array([10, 10, 12, 12]), np.array([7, 7, 5, 5]), np.array([7]))
+    assert {k: match.of[k] for k in before} == before
+    assert match.of[12] == 7
+
+
+def test_names_are_matched():
+    match = FrozenMatch(np.array(["cat"]))
+    match.add(
+        np.array(["novel-1"]), np.array(["novel-1", "cat"]), np.array(["dog", "cat"]), np.array(["dog"])
+    )
+    np.testing.assert_array_equal(
+        match.correct(np.array(["novel-1", "cat", "dog"]), np.array(["dog", "cat", "dog"])), [1, 1, 0]
+    )
+
+
+@pytest.mark.parametrize("n_novel", [1, 3, 8])
+def test_a_perfect_predictor_has_all_and_a_constant_one_its_share(n_novel):
+    classes = 2 + np.arange(n_novel)
+    truth = np.tile(np.arange(2 + n_novel), 10)
+    ids = 100 + classes
+    perfect = np.where(truth < 2, truth, 100 + truth)
+    match = added(ids, perfect, truth, classes)
+    assert match.correct(perfect, truth).all()
+    constant = np.full(len(truth), 100 + classes[0])
+    assert match.correct(constant, truth).mean() == pytest.approx(1 / (2 + n_novel))
+    assert added(ids[:1], constant, truth, classes).correct(constant, truth).mean() == pytest.approx(
+        1 / (2 + n_novel)
+    )
+
+
+def test_scores_are_means_over_their_classes():
+    truth = np.array([0, 0, 1, 5, 5, 6, 9])
+    correct = np.array([1, 0, 1, 1, 0, 0, 1], bool)
+    known, novel = np.array([0, 1, 5]), np.array([6])
+    score = score_session(correct, truth, LABELLED, known, novel)
+    assert score == pytest.approx((3 / 6, 3 / 5, 0, 2 / 3))
+    assert np.isnan(score_session(correct, truth, LABELLED, known, np.array([77])).new)
+
+
+def test_forgetting_and_discovery_by_hand():
+    scores = [SessionScore(0.8, 0.85, 0.5, 0.9), SessionScore(0.7, 0.75, 0.3, 0.84)]
+    assert forgetting(0.95, scores) == pytest.approx(0.11)
+    assert discovery(scores) == pytest.approx(0.4)
+    assert forgetting(0.8, scores) == pytest.approx(-0.04)
