@@ -135,13 +135,14 @@ def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
         candidates = np.unique(np.geomspace(1, path.size[0], EVIDENCE_CANDIDATES).round().astype(int))
         for k in candidates.tolist():
             seen[k] = _assignment_evidence(problem, path.states[k])
-        seen[0] = float(problem.best_known.sum())
-        return max(seen, key=lambda k: seen[k])
+        seen[0] = float(problem.mixture.weight @ problem.best_known)
+        best = max(seen.values())
+        return min(k for k in seen if seen[k] >= best - 1e-3)  # empty categories add nothing but rounding
 
     path = _complete_path(problem, best_of)
     numbers = np.array(sorted(seen))
     scores = np.array([seen[k] for k in numbers.tolist()])
-    chosen = int(numbers[scores.argmax()])
+    chosen = int(numbers[scores >= scores.max() - 1e-3][0])
     return CountCurve("evidence", numbers, scores, chosen), path.states.get(chosen)
 
 
@@ -150,7 +151,8 @@ def _hard_labels(state: MixtureState) -> Array:
 
 
 def _statistics(problem: CountProblem, labels: Array, size: int) -> Statistics:
-    return statistics_by_label(problem.rows, labels, size, structure=_own_prior(problem).structure)
+    structure, weight = _own_prior(problem).structure, problem.mixture.weight
+    return statistics_by_label(problem.rows, labels, size, weight=weight, structure=structure)
 
 
 def _own_prior(problem: CountProblem) -> Prior:
@@ -168,7 +170,7 @@ def _assignment_evidence(problem: CountProblem, state: MixtureState) -> float:
     labels = _hard_labels(state)
     statistics = _statistics(problem, labels, state.responsibility.shape[1])
     novel = float(_evidence_of(problem, statistics).sum())
-    return novel + float(problem.best_known[labels < 0].sum())
+    return novel + float(problem.mixture.weight[labels < 0] @ problem.best_known[labels < 0])
 
 
 def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
@@ -180,11 +182,13 @@ def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     labels = _hard_labels(state)
     statistics = _statistics(problem, labels, crowd)
     alone = _evidence_of(problem, statistics)
-    as_known = np.array([problem.best_known[labels == k].sum() for k in range(crowd)])
+    worth = mixture.weight * problem.best_known
+    as_known = np.array([worth[labels == k].sum() for k in range(crowd)])
     parts = [statistics.take([k]) for k in np.flatnonzero((statistics.count > 0) & (alone > as_known))]
     values = [float(_evidence_of(problem, part)[0]) for part in parts]
     numbers, scores = [len(parts)], [sum(values)]
     ratio = {pair: _ratio(problem, parts, values, *pair) for pair in _pairs(len(parts))}
+    alive = set(range(len(parts)))
     while ratio:
         (i, j), best = max(ratio.items(), key=lambda item: item[1])
         if best <= 0:
@@ -192,7 +196,7 @@ def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
         parts[i] = parts[i] + parts[j]
         values[i] = values[i] + values[j] + best
         ratio = {pair: value for pair, value in ratio.items() if i not in pair and j not in pair}
-        alive = {k for pair in ratio for k in pair} | {i}
+        alive.discard(j)
         for k in alive - {i}:
             pair = (min(i, k), max(i, k))
             ratio[pair] = _ratio(problem, parts, values, *pair)
@@ -216,9 +220,10 @@ def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     novel = np.flatnonzero(problem.novelty > 0.5)
     novel = np.sort(problem.rng.permutation(novel)[:SILHOUETTE_ROWS])
     rows = problem.mixture.rows[novel]
-    most = min(SILHOUETTE_MOST, len(rows) - 1)
+    most = min(SILHOUETTE_MOST, len(np.unique(rows, axis=0)) - 1)
     if most < 2:
-        return CountCurve("silhouette", np.array([1]), np.array([0.0]), min(1, len(rows))), None
+        chosen = min(1, len(rows))
+        return CountCurve("silhouette", np.array([chosen]), np.array([0.0]), chosen), None
     candidates = np.unique(np.geomspace(2, most, 14).round().astype(int))
     scores = []
     for k in candidates.tolist():

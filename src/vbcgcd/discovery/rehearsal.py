@@ -85,6 +85,8 @@ def rehearse(
     for fold in range(FOLDS):
         hidden = order[(fold * n_hidden + np.arange(n_hidden)) % n_categories]
         stage = _Stage(rows, codes, hidden, reducer, rng)
+        if not stage.possible:
+            return None
         mixture = stage.mixture(stage.with_hidden(), geometry)
         paths.append((mixture.total, eliminate(mixture, int(CROWDING * n_hidden) + 2, rng)))
         mixture = stage.mixture(stage.unseen, geometry)
@@ -116,6 +118,9 @@ class _Stage:
         found, labels = np.unique(position[codes[training]], return_inverse=True)
         self.unseen = rng.permutation(np.flatnonzero(is_known & set_aside))[:KNOWN_ROWS]
         self.n_known = len(known)
+        self.possible = len(training) > 0 and len(self.unseen) > 0
+        if not self.possible:
+            return
         self.reducer = fit_reducer(
             rows[training],
             labels,
