@@ -57,7 +57,7 @@ def run_demo(console: Console, picture: Path | None = None) -> None:
     plan, test = digits_plan(y)
     names = np.array([f"digit {d}" for d in range(10)])
     console.print(
-        "Handwritten digits, 8 by 8 pixels. [bold]Digits 0 to 4 are labelled[/]; the others arrive in\n"
+        "Handwritten digits, 8 by 8 pixels. [bold]Digits 0 to 4 are labelled[/]; the others arrive in "
         "three unlabelled sessions, mixed with known ones. Nobody says what they are, nor how many."
     )
     model = CategoryDiscoverer().fit(x[plan.base_rows], names[y[plan.base_rows]])
@@ -88,7 +88,8 @@ def run_demo(console: Console, picture: Path | None = None) -> None:
         f"Forgetting M_f {100 * forgetting(base, scores):.1f} points, "
         f"discovery M_d {100 * discovery(scores):.1f} %, "
         f"{model.posterior_.nbytes / 1024 / len(model.classes_):.0f} kB per category, "
-        f"{time.perf_counter() - start:.1f} s in all."
+        f"{time.perf_counter() - start:.1f} s. (What was learned is unchanged; old categories lose a little "
+        "because new ones compete with them.)"
     )
     if picture is not None:
         _draw(picture, model, x[test], y[test], base, scores)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numbers
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         better.
     whiten_shrinkage : float or "auto", default="auto"
         Weight of the mean variance in the whitening covariance; "auto" decides likewise.
-    prior_strength : float, "auto" or "evidence", default="auto"
+    prior_strength : float, "auto", "evidence" or "weakest", default="auto"
         Degrees of freedom of the prior covariance: how many rows it is worth. "auto" decides likewise for
         full covariances; "evidence" maximises the evidence of the labelled categories, which "auto" does
         for the other structures; "weakest" is D + 2.
@@ -72,7 +71,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         category (the paper); soft expectation-maximisation with frozen known categories.
     count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
         How the number of novel categories is estimated when it is not given. "rehearsal" hides labelled
-        categories during `fit` and learns what a real one is worth; the others need nothing of `fit`.
+        categories during `fit` and learns what a real one is worth; with fewer than four labelled categories,
+        or five rows for each, it cannot, and "evidence" stands in, which tends to find too many.
     geometry : {"auto", "direction", "distance"}, default="auto"
         How alike a row and a category are when a session is clustered: by angle or by distance. "auto"
         decides on labelled rows.
@@ -219,7 +219,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like (N, d)
             Rows of known and novel categories, in any mix.
         n_novel : int or None
-            Number of novel categories; None estimates it, and 0 is a possible answer.
+            Number of novel categories; None estimates it, and 0 is a possible answer. A category that no row
+            would belong to is not made, so a batch with too little in it yields fewer.
         sample_weight : array-like (N,), optional
         progress : callable, optional
             Told the name of each step as it begins.
@@ -233,7 +234,10 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = check_rows(self, X)
         weight = check_weight(sample_weight, len(rows))
         if n_novel is not None and not (
-            isinstance(n_novel, numbers.Real) and float(n_novel).is_integer() and 0 <= n_novel <= len(rows)
+            isinstance(n_novel, numbers.Real)
+            and not isinstance(n_novel, bool)
+            and float(n_novel).is_integer()
+            and 0 <= n_novel <= len(rows)
         ):
             raise InputError(
                 f"n_novel must be a whole number from 0 to {len(rows)} (all rows) or None, got {n_novel!r}; "
@@ -377,7 +381,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """A model from a file that `save` wrote: it predicts and discovers exactly as the one saved."""
         knowledge, classes, births, values = read_model(path)
         model = cls(**values["params"])
-        model.knowledge_ = replace(knowledge, classifier=model._classifier())
+        model.knowledge_ = knowledge
         model.classes_, model.births_ = classes, births
         model.n_sessions_, model.n_discovered_ = values["n_sessions"], values["n_discovered"]
         model.n_features_in_ = values["n_features"]
@@ -454,7 +458,11 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _report(self, result: SessionResult, back: Array, estimated: bool) -> SessionReport:
         """The session's outcome with rows in the order in which they were given."""
         novel = new_labels(self.classes_, result.responsibility.shape[1], self.n_discovered_)
-        labels = appended(self.classes_, novel)[result.probabilities.argmax(axis=1)][back]
+        n_known, is_novel = len(self.classes_), result.responsibility.sum(axis=1) >= 0.5
+        best = result.probabilities[:, :n_known].argmax(axis=1)
+        if len(novel):
+            best = np.where(is_novel, n_known + result.responsibility.argmax(axis=1), best)
+        labels = appended(self.classes_, novel)[best][back]
         return SessionReport(
             session=self.n_sessions_ + 1,
             labels_=labels,
@@ -528,4 +536,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _canonical_order(rows: Array, weight: Array | None) -> Array:
     """An order of the rows that does not depend on how they were given."""
     keys = rows if weight is None else np.column_stack([rows, weight])
-    return np.lexsort(keys.T)
+    few = keys[:, :: max(keys.shape[1] // 8, 1)]
+    order = np.lexsort(few.T)
+    tied = (few[order][1:] == few[order][:-1]).all(axis=1).any()
+    return np.lexsort(keys.T) if tied else order

@@ -47,6 +47,7 @@ def write_model(
         "prior": asdict(knowledge.prior),
         "reducer": {"whitened": reducer.whitened, "unit": reducer.unit, "shrinkage": reducer.shrinkage},
         "geometry": asdict(knowledge.novelty.geometry),
+        "classifier": {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name},
         "temperature": knowledge.temperature,
         "size_spread": knowledge.size_spread,
         "price": None if knowledge.price is None else knowledge.price.per_row,
@@ -56,7 +57,7 @@ def write_model(
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:
-    """What `write_model` wrote; the classifier is the default one, the caller knows the options."""
+    """What `write_model` wrote: knowledge, labels, births and further values."""
     arrays, state = read_archive(path, KIND, VERSION)
     prior = Prior(**state["prior"])
     knowledge = Knowledge(
@@ -74,7 +75,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
             arrays["posterior.factor"],
             prior.structure,
         ),
-        Classifier(),
+        Classifier(**{**state["classifier"], "dtype": np.dtype(state["classifier"]["dtype"])}),
         state["temperature"],
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
         state["size_spread"],

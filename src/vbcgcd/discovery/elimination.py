@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 
 Array = NDArray[Any]
-RESTARTS, CROWD_STEPS, REFIT_STEPS = 2, 25, 8
+RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
 
 __all__ = ["Path", "eliminate"]
 

@@ -22,6 +22,7 @@ from vbcgcd.bayes.calibration import LeftOut, tempered_cross_entropy
 
 Array = NDArray[Any]
 TINY = 1e-12
+FEW_DIMENSIONS = 8
 
 __all__ = ["CalibratedGeometry", "Geometry", "calibrate_geometry"]
 
@@ -95,12 +96,17 @@ def calibrate_geometry(
     left_out : LeftOut
         Rows of categories with at least two rows.
     kind : {"auto", "direction", "distance"}
-        "auto" takes the cosine unless the distance is clearly better.
+        "auto" takes the cosine unless the distance is clearly better, there are few dimensions, or a single
+        category.
 
     Returns
     -------
     CalibratedGeometry
     """
+    if kind == "auto" and (len(means) == 1 or means.shape[1] <= FEW_DIMENSIONS):
+        kind = (
+            "distance"  # a single category, at the centre, has no direction; in few dimensions length counts
+        )
     if len(left_out.rows) < 2:
         if kind == "distance":
             return CalibratedGeometry(Geometry("distance", 1.0), np.array([-means.shape[1], 0.0]))

@@ -197,6 +197,8 @@ def _moments(
 
 def _unit_is_better(rows: Array, labels: Array, n_components: int | None, rng: np.random.Generator) -> bool:
     """Whether unit length lowers the leave-one-out cross-entropy of the pooled classifier."""
+    if labels.max() < 1:
+        return False  # a single category cannot tell
     chosen = np.sort(rng.permutation(len(rows))[:TRIAL_ROWS])
     _, part = np.unique(labels[chosen], return_inverse=True)
     sample = rows[chosen]

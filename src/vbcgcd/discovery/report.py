@@ -41,7 +41,8 @@ class SessionReport:
     session : int
         1 for the first unlabelled session.
     labels_ : array (N,)
-        Category of each row, known or novel.
+        Category of each row: the best novel one if the row is novel with a probability of at least one half,
+        else the best known one.
     probabilities_ : array (N, K)
         Probability of each category (in the order of ``classes_``) for each row.
     novelty_ : array (N,)
@@ -107,7 +108,8 @@ class SessionReport:
         names = ", ".join(map(str, self.novel[:4])) + (", ..." if self.n_novel > 4 else "")
         return (
             f"SessionReport(session {self.session}: {self.n_rows} rows, {self.n_known_rows} known and "
-            f"{self.n_novel_rows} novel in {self.n_novel} categories ({how})"
+            f"{self.n_novel_rows} novel in {self.n_novel} "
+            f"{'category' if self.n_novel == 1 else 'categories'} ({how})"
             + (f": {names}" if self.n_novel else "")
             + f"; {self.seconds:.1f} s)"
         )

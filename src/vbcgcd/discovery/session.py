@@ -1,4 +1,4 @@
-"""One unlabelled session, step by step: novelty, count, cluster, relabel, posterior, align.
+"""One unlabelled session, step by step: novelty, count, cluster, relabel, posterior (aligned), label.
 
 Pure: it takes what is known and the rows, and returns what is new. The known posteriors are only read.
 """
@@ -169,7 +169,7 @@ def run_session(
         if responsibility.shape[1]:
             responsibility = relabel(responsibility, lambda: session.known_density, session.novel_density)
         teaching = confident_rows(responsibility) if recipe.relabel == "confident" else responsibility
-        alive = session.weighted(teaching).sum(axis=0) > 1e-6
+        alive = (session.weighted(teaching).sum(axis=0) > 1e-6) & _preferred(responsibility)
         responsibility, teaching = responsibility[:, alive], teaching[:, alive]
         mass = responsibility.sum(axis=1)
         if recipe.cluster != "mixture" or recipe.relabel not in ("confident", "none"):
@@ -178,6 +178,7 @@ def run_session(
     progress("posterior")
     with session.step("posterior") as details:
         posterior, before, after = _fit(session, teaching, details)
+    progress("label")
     with session.step("label"):
         probabilities = _probabilities(session, responsibility)
     evidence = 0.0 if posterior is None else float(log_evidence(knowledge.prior, posterior).sum())
@@ -193,6 +194,14 @@ def run_session(
         curve,
         session.steps,
     )
+
+
+def _preferred(responsibility: Array) -> Array:
+    """Whether each novel category is the most probable answer for at least one row."""
+    if responsibility.shape[1] == 0:
+        return np.zeros(0, dtype=bool)
+    best = responsibility.argmax(axis=1)[responsibility.sum(axis=1) >= 0.5]
+    return np.bincount(best, minlength=responsibility.shape[1]) > 0
 
 
 def _cluster(session: _Session, n_novel: int, solution: MixtureState | None) -> tuple[Array, float]:
