@@ -49,7 +49,8 @@ def test_repr_says_what_was_found(strings, estimated, n_novel):
     text = repr(report)
     assert "session 3" in text
     assert "60 rows" in text
-    assert f"{report.n_known_rows} known and {report.n_novel_rows} novel in {n_novel} categories" in text
+    noun = "category" if n_novel == 1 else "categories"
+    assert f"{report.n_known_rows} known and {report.n_novel_rows} novel in {n_novel} {noun}" in text
     assert ("estimated" if estimated else "given") in text
     assert ", ..." in text if n_novel > 4 else ", ..." not in text
     assert "\n" not in text

@@ -105,7 +105,7 @@ def test_a_clusterer_that_leaves_out_every_row_finds_nothing(session, small, rel
 def test_steps_are_told_and_timed(session):
     told = []
     result = session(Recipe(), 2, progress=told.append)
-    assert told == ["novelty", "cluster", "relabel", "posterior"]
+    assert told == ["novelty", "cluster", "relabel", "posterior", "label"]
     assert [step.name for step in result.steps][: len(told)] == told
     assert all(step.seconds >= 0 for step in result.steps)
 
