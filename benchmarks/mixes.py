@@ -27,12 +27,13 @@ class Mix(NamedTuple):
     known: int
 
 
-def mixes(n_novel: int, most: int) -> list[Mix]:
+def mixes(n_novel: int, most: int, pool: int) -> list[Mix]:
     each = min(most, 90)
-    shares = [
-        Mix(f"{100 * s:.0f} % known rows", (each,) * n_novel, round(each * n_novel * s / (1 - s)))
-        for s in (0.01, 0.1, 0.5, 0.8, 0.95)
-    ]
+    shares = []
+    for s in (0.01, 0.1, 0.5, 0.8, 0.95):
+        rows = min(each, int(pool * (1 - s) / s / n_novel))  # known rows are not repeated
+        known = round(rows * n_novel * s / (1 - s))
+        shares.append(Mix(f"{100 * s:.0f} % known, {rows} rows per novel", (rows,) * n_novel, known))
     sizes = [Mix(f"{n} rows per novel category", (n,) * n_novel, 400) for n in (5, 10, 25, 50, most)]
     uneven = tuple(np.geomspace(10, most, n_novel).round().astype(int).tolist())
     return [
@@ -58,7 +59,7 @@ def session(data: Any, mix: Mix, n_labelled: int) -> tuple[np.ndarray, np.ndarra
         if c in order[:n_labelled]:
             held.append(members[cut:])
     known = rng.permutation(np.concatenate(held))
-    known = np.resize(known, mix.known) if mix.known > len(known) else known[: mix.known]
+    known = known[: mix.known]
     novel = order[n_labelled : n_labelled + len(mix.sizes)]
     rows = np.concatenate([known, *(used[c][:n] for c, n in zip(novel, mix.sizes, strict=True))])
     base = np.concatenate([used[c] for c in order[:n_labelled]])
@@ -72,7 +73,7 @@ def main() -> None:
         x, y, *_ = data
         fitted = None
         for mix in track(
-            mixes(10, 400 if name == "CIFAR-100" else 96), name, console=console, transient=True
+            mixes(10, 400 if name == "CIFAR-100" else 96, 1800), name, console=console, transient=True
         ):
             base, chosen, novel, _ = session(data, mix, n_labelled)
             fitted = fitted or CategoryDiscoverer().fit(x[base], y[base])
@@ -82,6 +83,7 @@ def main() -> None:
                 cells += [str(report.n_novel), *scores(report, y[chosen], novel)]
                 seconds = f"{report.seconds:.1f}"
             rows.append((name, mix.name, str(len(chosen)), *cells[1:3], *cells[3:], seconds))
+            console.print("  ".join(rows[-1]), style="dim")
     table(
         "Accuracy in % on the rows of one session, novel (Hungarian) and known; number given, then estimated",
         ("dataset", "mix", "rows", "novel", "known", "found", "novel", "known", "s"),
