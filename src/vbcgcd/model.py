@@ -245,12 +245,14 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         new_labels(self.classes_, 0, self.n_discovered_)  # labels that cannot continue fail before the work
         order = _canonical_order(rows, weight)
+        reduced = self.knowledge_.reduced(rows[order])
+        weight = None if weight is None else weight[order]
         result = run_session(
-            self.knowledge_.reduced(rows[order]),
+            reduced,
             self.knowledge_,
             Recipe(self.cluster, self.relabel, self.count, self.inference, self.alignment, self.svi_steps),
             None if n_novel is None else int(n_novel),
-            weight=None if weight is None else weight[order],
+            weight=weight,
             rng=np.random.default_rng(
                 None if self.random_state is None else [self.random_state, self.n_sessions_ + 1]
             ),
@@ -262,10 +264,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if self.update_known:
             best = result.probabilities.argmax(axis=1)
             sure = (best < len(self.classes_)) & (result.probabilities.max(axis=1) >= SURE_KNOWN)
-            codes = np.where(sure, best, -1)
-            known = known.absorbed(
-                known.reduced(rows[order]), codes, None if weight is None else weight[order]
-            )
+            known = known.absorbed(reduced, np.where(sure, best, -1), weight)
         self._learned(known.extended(result.posterior), report.novel, self.n_sessions_ + 1)
         self.n_sessions_ += 1
         self.n_discovered_ += report.n_novel

@@ -21,7 +21,7 @@ from vbcgcd.bayes import (
     run_svi,
 )
 from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, left_out_temperature, tempered_cross_entropy
-from vbcgcd.bayes.linalg import packed_size
+from vbcgcd.bayes.linalg import diagonal_positions, packed_size
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.discovery.geometry import Geometry, calibrate_geometry
 from vbcgcd.discovery.knowledge import Knowledge
@@ -192,8 +192,7 @@ class _Base:
         if statistics.structure == "diagonal":
             trace = statistics.scatter.sum()
         else:
-            i = np.arange(dim)
-            trace = statistics.scatter[:, i * (i + 3) // 2].sum()
+            trace = statistics.scatter[:, diagonal_positions(dim)].sum()
         freedom = max(statistics.count.sum() - len(statistics), 1.0)
         return float(trace / freedom / dim) or 1.0
 
