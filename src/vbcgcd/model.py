@@ -440,6 +440,11 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         return self.knowledge_.temperature
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the posteriors: what a category costs, times their number."""
+        return self.posterior_.nbytes
+
     def _log_density(self, X: Any) -> Array:
         reduced = self._reduced(X)
         return self.knowledge_.classifier.log_density(reduced, self.posterior_)

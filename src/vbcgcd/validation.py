@@ -134,7 +134,8 @@ def check_number(
 
 def _to_numpy(array: Any) -> Any:
     if type(array).__module__.partition(".")[0] == "torch":
-        array = array.detach().cpu().numpy()
+        array = array.detach().cpu()
+        array = (array.float() if array.is_floating_point() and array.itemsize < 4 else array).numpy()
     if getattr(array, "dtype", None) == np.float16:
         array = np.asarray(array, dtype=np.float32)
     return array

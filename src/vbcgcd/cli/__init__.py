@@ -7,15 +7,17 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 import vbcgcd
+from vbcgcd.cli import study
+from vbcgcd.cli.common import console, errors_are_messages
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     help="Category discovery: learn labelled categories, find new ones batch after batch, forget nothing.",
 )
+app.add_typer(study.app, name="study")
 
 
 def _version(asked: bool) -> None:
@@ -34,6 +36,7 @@ def main(
 
 
 @app.command()
+@errors_are_messages
 def demo(
     picture: Annotated[
         Path, typer.Option(help="Where to draw the categories found (needs the extra 'plot').")
@@ -46,4 +49,4 @@ def demo(
     from vbcgcd.demo import run_demo
 
     drawable = importlib.util.find_spec("matplotlib") is not None
-    run_demo(Console(), picture if drawable else None)
+    run_demo(console(), picture if drawable else None)

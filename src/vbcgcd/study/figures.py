@@ -1,0 +1,221 @@
+"""The paper's figures on any embeddings; what they show comes from the records and from `traces`."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.errors import InputError
+from vbcgcd.study.experiments import Experiment, plan_work, run_experiment
+from vbcgcd.study.plans import Plan
+from vbcgcd.study.published import paper_dataset, published
+from vbcgcd.study.records import Record, Records
+from vbcgcd.study.runner import Dataset
+from vbcgcd.study.traces import estimates_of, progress_of_session, two_categories
+
+Array = NDArray[Any]
+BLUE, GREY, ORANGE, GREEN = "#1c7ed6", "#495057", "#d9480f", "#2b8a3e"
+SUFFIXES = (".png", ".pdf", ".svg")
+
+__all__ = ["FIGURES", "check_figure", "draw", "save"]
+
+
+def check_figure(name: str, path: Path) -> None:
+    """Raise unless the figure exists and can be saved there."""
+    if name not in FIGURES:
+        raise InputError(f"No figure is called {name!r}; choose among {', '.join(FIGURES)}.")
+    if path.suffix.lower() not in SUFFIXES:
+        raise InputError(f"A figure is saved as {', '.join(SUFFIXES)}, got {str(path)!r}.")
+    if importlib.util.find_spec("matplotlib") is None:
+        raise InputError("Figures need matplotlib; install it with: pip install 'vbcgcd[plot]'")
+
+
+def draw(name: str, data: Dataset, plans: list[Plan], asked: Experiment, out: str | os.PathLike[str]) -> Any:
+    """A figure as a matplotlib object.
+
+    Parameters
+    ----------
+    name : str
+        See ``FIGURES``.
+    data : Dataset
+    plans : list of Plan
+    asked : Experiment
+        The main table over the methods wanted.
+    out : path
+        Folder of the results; runs that are not there yet are made and written there.
+    """
+    return FIGURES[name](data, plans, asked, out)
+
+
+def save(figure: Any, path: Path) -> None:
+    """Write a figure: complete, or the file stays as it was."""
+    aside = path.with_name(f".{os.getpid()}-{path.name}")
+    try:
+        figure.savefig(aside, dpi=120, bbox_inches="tight")
+        os.replace(aside, path)
+    except OSError as error:
+        raise InputError(f"Cannot write {path}: {error.strerror}.") from None
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), facecolor="white", layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure, figure.subplots(**grid)
+
+
+def _runs(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> dict[str, list[Record]]:
+    records = Records(out)
+    groups: dict[str, list[Record]] = {}
+    for item in run_experiment(plan_work(asked, data, None, plans, records.read()), records):
+        if item.record is not None:
+            groups.setdefault(item.variant.label, []).append(item.record)
+    return groups
+
+
+def _progress(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+    """Accuracy and covariance volume along the training of the first session (the paper's figure 2)."""
+    trace = progress_of_session(data, plans[0])
+    figure, (top, bottom) = _canvas(7.5, 7, nrows=2, sharex=True)
+    for name, colour, style in (("all", BLUE, "-"), ("old", GREY, "--"), ("new", ORANGE, ":")):
+        top.plot(trace.rows, 100 * getattr(trace, name), style, color=colour, lw=2, label=name.capitalize())
+    best = int(np.argmax(trace.all))
+    top.plot(trace.rows[best], 100 * trace.all[best], "o", color=BLUE, ms=7, label="best All")
+    top.set_ylabel("test accuracy, %")
+    bottom.plot(trace.rows, trace.volume, color=ORANGE, lw=2, label="new categories (mean)")
+    bottom.axhline(trace.known_volume, color=GREY, ls="--", label="known categories (log of mean)")
+    bottom.set_ylabel("log-determinant of the covariance")
+    bottom.set_xlabel("training progress: effective rows per new category")
+    for axes in (top, bottom):
+        if trace.stop is not None:
+            axes.axvline(trace.stop, color=GREEN, lw=1.2, label="volumes meet (R = 0)")
+        axes.set_xscale("log")
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False, fontsize=9)
+    figure.suptitle(f"Learning new categories, {data.name}, session 1", fontsize=12)
+    return figure
+
+
+def _novel_rows(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+    """Rows judged novel against the truth, per session (the paper's figure 3)."""
+    groups = _runs(data, plans[:1], asked, out)
+    figure, axes = _canvas(7.5, 4)
+    first = next(iter(groups.values()))[0]["result"]["sessions"]
+    at = np.arange(1, len(first) + 1)
+    axes.bar(at, [s["stream"]["rows"] for s in first], 0.85, color="#e9ecef", label="all rows")
+    width = 0.7 / len(groups)
+    for i, (label, group) in enumerate(groups.items()):
+        streams = [s["stream"] for s in group[0]["result"]["sessions"]]
+        judged = np.array([s["judged_novel"] for s in streams])
+        right = np.array([s["judged_novel"] * (s["precision"] or 0) for s in streams])
+        x = at + (i - (len(groups) - 1) / 2) * width
+        axes.bar(x, judged, width * 0.9, color=ORANGE, alpha=0.45, label=f"{label}: judged novel")
+        axes.bar(x, right, width * 0.9, color=ORANGE, label=f"{label}: and truly novel")
+    for place, s in zip(at.tolist(), first, strict=True):
+        axes.hlines(s["stream"]["novel_rows"], place - 0.45, place + 0.45, color="#c92a2a", ls="--", lw=1.5)
+    axes.plot([], [], "--", color="#c92a2a", label="truly novel")
+    axes.set_xlabel("session")
+    axes.set_ylabel("rows")
+    axes.set_xticks(at)
+    axes.set_ylim(0, 1.35 * max(s["stream"]["rows"] for s in first))
+    axes.legend(frameon=False, fontsize=9, ncols=2, loc="upper left")
+    axes.set_title(f"Rows judged novel, {data.name}", fontsize=12)
+    return figure
+
+
+def _dimensions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+    """Distributions of two categories in the dimensions that vary most (the paper's figure 4)."""
+    pair = two_categories(data, plans[0])
+    figure, axes = _canvas(8, 4)
+    at = np.arange(pair.first.shape[1])
+    for rows, colour, side, label in (
+        (pair.first, BLUE, -0.2, pair.names[0]),
+        (pair.second, ORANGE, 0.2, pair.names[1]),
+    ):
+        parts = axes.violinplot(list(rows.T), positions=at + side, widths=0.36, showextrema=False)
+        for body in parts["bodies"]:
+            body.set_facecolor(colour)
+            body.set_alpha(0.55)
+        axes.plot(at + side, np.median(rows, axis=0), "_", color=colour, ms=10, mew=2, label=str(label))
+    axes.set_xticks(at, [str(d) for d in pair.dimensions])
+    axes.set_xlabel("principal component of the labelled rows")
+    axes.set_ylabel("value")
+    axes.grid(alpha=0.25, axis="y")
+    axes.legend(frameon=False, title="class")
+    axes.set_title(f"Two categories differ in width as well as place, {data.name}", fontsize=12)
+    return figure
+
+
+def _estimators(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+    """Means and covariances by point estimate and by variational Bayes (the paper's figure 5)."""
+    both = estimates_of(data, plans[0])
+    figure, axes = _canvas(11, 3.6, ncols=3, width_ratios=(1.2, 1, 1))
+    at = np.arange(len(both.mean_pe))
+    axes[0].plot(at, both.mean_pe, "o", color=GREY, ms=4, label="point estimate")
+    axes[0].plot(at, both.mean_vi, "x", color=ORANGE, ms=5, label="variational Bayes")
+    axes[0].set_xlabel("dimension")
+    axes[0].set_title("mean", fontsize=11)
+    axes[0].legend(frameon=False, fontsize=9)
+    axes[0].grid(alpha=0.25)
+    limit = float(np.abs(both.covariance_pe).max())
+    for ax, matrix, title in (
+        (axes[1], both.covariance_pe, "covariance, point estimate"),
+        (axes[2], both.covariance_vi, "covariance, variational Bayes"),
+    ):
+        image = ax.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit)
+        ax.set_title(title, fontsize=11)
+    figure.colorbar(image, ax=axes[1:], shrink=0.85)
+    figure.suptitle(f"Class {both.name} from {both.n_rows} rows, {data.name}", fontsize=12)
+    return figure
+
+
+def _sessions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+    """Accuracy per session of every method, with the spread over seeds."""
+    from matplotlib import colormaps
+
+    groups = _runs(data, plans, asked, out)
+    figure, axes = _canvas(10, 5)
+    colours = [colormaps["tab20"](k) for k in range(20)]
+    for i, (label, group) in enumerate(groups.items()):
+        runs = 100 * np.array(
+            [[r["result"]["base"], *(s["frozen"]["all"] for s in r["result"]["sessions"])] for r in group]
+        )
+        at, mean = np.arange(runs.shape[1]), runs.mean(axis=0)
+        ours = label == "ours"
+        colour = "#c92a2a" if ours else colours[(2 * i + i // 10) % 20]
+        axes.plot(at, mean, "o-", color=colour, lw=2.6 if ours else 1.3, ms=6 if ours else 3.5, label=label)
+        if ours and len(runs) > 1:
+            sd = runs.std(axis=0, ddof=1)
+            axes.fill_between(at, mean - sd, mean + sd, color=colour, alpha=0.15)
+    bound = [100 * r["bound"]["scores"][-1]["all"] for r in groups.get("ours", [])]
+    if bound:
+        axes.axhline(float(np.mean(bound)), color=GREY, ls="--", lw=1, label="ours, every class labelled")
+    for p in published("main", paper_dataset(data.name)):
+        if p.method == "VB-CGCD":
+            values = [p.base, *(s[0] for s in p.sessions)]
+            axes.plot(range(len(values)), values, ":", color="black", lw=1, label="VB-CGCD as printed (DINO)")
+    axes.set_xlabel("session (0 is labelled)")
+    axes.set_ylabel("All, test accuracy in % (frozen)")
+    axes.grid(alpha=0.25)
+    axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    axes.set_title(f"{data.name}, plan {plans[0].name}, mean of {len(plans)} seeds", fontsize=12)
+    return figure
+
+
+FIGURES: dict[str, Callable[..., Any]] = {
+    "progress": _progress,
+    "novel-rows": _novel_rows,
+    "dimensions": _dimensions,
+    "estimators": _estimators,
+    "sessions": _sessions,
+}

@@ -1,0 +1,80 @@
+"""The figures that the VB-CGCD paper prints, for tables that put them beside ours.
+
+All in per cent, by the originals' own backbones (DINO ViT-B/16, fine-tuned) and protocols: they stand beside
+figures on other embeddings for orientation only.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+__all__ = ["SOURCE", "Published", "paper_dataset", "published"]
+
+SOURCE = "VB-CGCD paper (ICML 2025), DINO ViT-B/16"
+_SPELLINGS = {
+    "cifar100": ("cifar100", "cifar-100", "cifar_100"),
+    "tinyimagenet": ("tinyimagenet", "tiny-imagenet", "tiny_imagenet"),
+    "imagenet100": ("imagenet100", "imagenet-100", "imagenet_100"),
+    "cub200": ("cub200", "cub-200", "cub_200"),
+}
+
+
+@dataclass(frozen=True)
+class Published:
+    """One printed row; None where the paper has no figure.
+
+    ``sessions`` are [All, Old, New] of each session; ``all``, ``old`` and ``new`` are those of the last one.
+    """
+
+    method: str
+    base: float | None
+    sessions: list[list[float | None]]
+    all: float | None
+    old: float | None
+    new: float | None
+    forgetting: float | None
+    discovery: float | None
+    labelled: float | None
+
+
+def paper_dataset(name: str) -> str | None:
+    """Which of the paper's four datasets a name speaks of, or None.
+
+    Examples
+    --------
+    >>> paper_dataset("CIFAR-100 (EfficientNet-Lite0)")
+    'cifar100'
+    """
+    lower = name.lower().replace(" ", "")
+    return next((d for d, spellings in _SPELLINGS.items() if any(s in lower for s in spellings)), None)
+
+
+@cache
+def published(experiment: str, dataset: str | None) -> tuple[Published, ...]:
+    """Rows that the paper prints for an experiment on one of its datasets."""
+    rows = json.loads(files("vbcgcd.study").joinpath("published.json").read_text(encoding="utf-8"))
+    return tuple(_row(r) for r in rows if r["experiment"] == experiment and r["dataset"] == dataset)
+
+
+def _row(row: dict[str, Any]) -> Published:
+    sessions = row.get("sessions", [])
+    last = sessions[-1] if sessions else [row.get("all"), None, None]
+    new = [s[2] for s in sessions if s[2] is not None]
+    mean_new = round(float(np.mean(new)), 2) if new else None
+    return Published(
+        method=row["method"],
+        base=row.get("base"),
+        sessions=sessions,
+        all=last[0],
+        old=last[1],
+        new=last[2],
+        forgetting=row.get("forgetting"),
+        discovery=row.get("discovery", mean_new),
+        labelled=row.get("labelled"),
+    )

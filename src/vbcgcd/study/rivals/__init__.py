@@ -1,0 +1,1 @@
+"""The rivals, one file each, on the same embeddings, plans and scoring as ours."""

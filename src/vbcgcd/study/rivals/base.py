@@ -1,0 +1,123 @@
+"""What every rival shares: checked input, stable ids, one seed. A rival itself speaks only of codes 0..K-1."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from vbcgcd.errors import InputError, NotFittedError
+from vbcgcd.labels import appended, new_labels
+from vbcgcd.study.protocol import Outcome
+from vbcgcd.validation import check_labels, check_number, check_rows
+
+Array = NDArray[Any]
+
+__all__ = ["Rival"]
+
+
+class Rival(BaseEstimator, ABC):  # type: ignore[misc]
+    """Base of the rivals: ids that never change, no labels in `discover`, the same answer for the same seed.
+
+    A rival implements three steps on float64 rows and integer codes. Code ``k`` is the ``k``-th category in
+    the order of learning and never changes its meaning.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+        Ids of the categories, in the order in which they were learned.
+    n_sessions_ : int
+        Unlabelled sessions so far.
+    """
+
+    #: Overridden by each rival's ``__init__`` (scikit-learn's convention: all options are keyword arguments).
+    random_state: int | None = 0
+    classes_: Array
+    n_sessions_: int
+
+    @abstractmethod
+    def _fit(self, rows: Array, codes: Array, n_categories: int) -> None:
+        """Learn labelled rows (N, d); codes 0..n_categories-1."""
+
+    @abstractmethod
+    def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array | None]:
+        """Learn ``n_novel`` novel categories; codes (N,) below K + n_novel, and novelty scores or None."""
+
+    @abstractmethod
+    def _predict(self, rows: Array) -> Array:
+        """Code of each row, int array (N,)."""
+
+    def _estimate(self, rows: Array) -> int:
+        """Number of novel categories, where the rival has a way to tell."""
+        raise InputError(
+            f"{type(self).__name__} cannot estimate the number of novel categories, got n_novel=None; "
+            "give n_novel."
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of arrays and tensors kept between sessions, everything that is an attribute."""
+        return sum(_nbytes(value) for name, value in vars(self).items() if name.endswith("_"))
+
+    def fit(self, X: Any, y: Any) -> Rival:
+        """Learn the labelled categories.
+
+        Parameters
+        ----------
+        X : array-like (N, d)
+        y : array-like (N,)
+        """
+        rows = check_rows(self, X, reset=True).astype(np.float64)
+        self.classes_, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
+        self.n_sessions_ = 0
+        self._fit(rows, codes, len(self.classes_))
+        return self
+
+    def discover(self, X: Any, *, n_novel: int | None = None) -> Outcome:
+        """Learn an unlabelled session and append its novel categories.
+
+        Parameters
+        ----------
+        X : array-like (N, d)
+        n_novel : int or None
+            Number of novel categories; None where the rival can estimate it.
+        """
+        self._check_fitted()
+        rows = check_rows(self, X).astype(np.float64)
+        if n_novel is None:
+            n_novel = self._estimate(rows)
+        check_number("n_novel", n_novel, low=0, high=len(rows), whole=True)
+        novel = new_labels(self.classes_, n_novel, len(self.classes_))
+        codes, novelty = self._discover(rows, n_novel)
+        self.classes_ = appended(self.classes_, novel)
+        self.n_sessions_ += 1
+        return Outcome(self.classes_[codes], novel, novelty)
+
+    def predict(self, X: Any) -> Array:
+        """Id of each row, array (N,)."""
+        self._check_fitted()
+        return np.asarray(self.classes_[self._predict(check_rows(self, X).astype(np.float64))])
+
+    def _rng(self) -> np.random.Generator:
+        """A generator for the step at hand: other numbers in each session, the same for the same seed."""
+        seed = self.random_state
+        return np.random.default_rng(None if seed is None else [seed, getattr(self, "n_sessions_", 0)])
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "classes_"):
+            raise NotFittedError(
+                f"This {type(self).__name__} is not fitted yet; call fit(X, y) with labelled rows first."
+            )
+
+
+def _nbytes(value: Any) -> int:
+    if isinstance(value, dict):
+        return sum(map(_nbytes, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(_nbytes, value))
+    if hasattr(value, "parameters") and callable(value.parameters):  # a torch module
+        return sum(int(p.numel() * p.element_size()) for p in value.parameters())
+    return int(getattr(value, "nbytes", 0))

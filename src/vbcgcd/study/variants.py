@@ -1,0 +1,133 @@
+"""Variants of ours that the paper asks for: its raw configuration, and posteriors as replay."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.neural_network import MLPClassifier
+
+from vbcgcd.bayes import sample_embeddings
+from vbcgcd.discovery.report import SessionReport
+from vbcgcd.model import CategoryDiscoverer
+
+Array = NDArray[Any]
+
+__all__ = ["Replay", "StandardisedPaper"]
+
+
+class StandardisedPaper:
+    """`CategoryDiscoverer.paper` on embeddings scaled to unit variance per dimension.
+
+    The paper's prior N(0, I) presumes entries of about unit size, which embeddings of unit length have not.
+    The scale is that of the labelled rows.
+
+    Parameters
+    ----------
+    **options
+        Of `CategoryDiscoverer`.
+    """
+
+    def __init__(self, **options: Any) -> None:
+        self.model = CategoryDiscoverer.paper(**options)
+
+    def fit(self, X: Any, y: Any) -> StandardisedPaper:
+        """Learn the labelled rows and their scale."""
+        rows = np.asarray(X, dtype=np.float32)
+        self.center_ = rows.mean(axis=0)
+        self.scale_ = np.maximum(rows.std(axis=0), 1e-12)
+        self.model.fit(self._scaled(rows), y)
+        return self
+
+    def partial_fit(self, X: Any, y: Any) -> StandardisedPaper:
+        """Learn more labelled rows."""
+        self.model.partial_fit(self._scaled(X), y)
+        return self
+
+    def discover(self, X: Any, *, n_novel: int | None = None) -> SessionReport:
+        """Learn an unlabelled session."""
+        return self.model.discover(self._scaled(X), n_novel=n_novel)
+
+    def predict(self, X: Any) -> Array:
+        """Category of each row."""
+        return self.model.predict(self._scaled(X))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept between sessions."""
+        return self.model.nbytes
+
+    def _scaled(self, X: Any) -> Array:
+        return np.asarray((np.asarray(X, dtype=np.float32) - self.center_) / self.scale_)
+
+
+class Replay:
+    """A neural classifier that learns only from samples of our posteriors (the paper's appendix on replay).
+
+    After each session a fresh network is trained on equally many samples of every category, known and novel,
+    so that nothing but the posteriors is remembered.
+
+    Parameters
+    ----------
+    n_samples : int, default=500
+        Drawn of each category.
+    hidden : int, default=512
+        Units of the one hidden layer.
+    epochs : int, default=30
+    random_state : int, default=0
+    **options
+        Of `CategoryDiscoverer`.
+    """
+
+    def __init__(
+        self,
+        *,
+        n_samples: int = 500,
+        hidden: int = 512,
+        epochs: int = 30,
+        random_state: int = 0,
+        **options: Any,
+    ) -> None:
+        self.n_samples, self.hidden, self.epochs, self.random_state = n_samples, hidden, epochs, random_state
+        self.model = CategoryDiscoverer(**{"count": "evidence", "random_state": random_state, **options})
+
+    def fit(self, X: Any, y: Any) -> Replay:
+        """Learn the labelled rows, then train on samples."""
+        self.model.fit(X, y)
+        return self._train()
+
+    def partial_fit(self, X: Any, y: Any) -> Replay:
+        """Learn more labelled rows, then train on samples of all categories."""
+        self.model.partial_fit(X, y)
+        return self._train()
+
+    def discover(self, X: Any, *, n_novel: int | None = None) -> SessionReport:
+        """Learn an unlabelled session, then train on samples of all categories."""
+        report = self.model.discover(X, n_novel=n_novel)
+        self._train()
+        return report
+
+    def predict(self, X: Any) -> Array:
+        """Category of each row by the network."""
+        rows = self.model.knowledge_.reduced(np.asarray(X, dtype=np.float32))
+        return np.asarray(self.model.classes_[self.network_.predict(rows)])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes kept between sessions: the posteriors, from which the network can be made again."""
+        return self.model.nbytes
+
+    def _train(self) -> Replay:
+        rows, codes = sample_embeddings(
+            self.model.posterior_, self.n_samples, random_state=[self.random_state, self.model.n_sessions_]
+        )
+        self.network_ = MLPClassifier(
+            (self.hidden,), batch_size=256, max_iter=self.epochs, random_state=self.random_state
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of epochs is meant
+            self.network_.fit(rows.astype(np.float32), codes)
+        return self
