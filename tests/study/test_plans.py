@@ -1,8 +1,13 @@
+import dataclasses
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from vbcgcd import InputError
-from vbcgcd.study.plans import random_plan
+from vbcgcd.study.plans import PlannedSession, check_plan, make_plan, random_plan, read_plan, write_plan
+from vbcgcd.study.shapes import shape_by_shares, shape_of
 
 Y = np.random.default_rng(0).permutation(np.repeat(np.arange(12), 20))
 OPTIONS = {"n_labelled": 4, "n_sessions": 3, "n_novel": 2, "known_rows": 3}
@@ -86,3 +91,94 @@ def test_too_many_classes_are_refused(change):
 
 def test_all_classes_can_be_used():
     assert len(random_plan(Y, **OPTIONS | {"n_labelled": 6}).known_before(3)) == 12
+
+
+@pytest.mark.parametrize("order", ["random", "natural", "happy"])
+@pytest.mark.parametrize("name", ["b50t5", "b50t10", "b10t9"])
+def test_named_plans_leak_nothing(name, order):
+    y = np.random.default_rng(1).permutation(np.repeat(np.arange(40), 30))
+    plan = make_plan(y, shape_of(name, y), order=order, seed=2)
+    assert check_plan(plan, y) is plan
+    assert len(plan.known_before(len(plan.sessions))) == 40
+    learned_as_new = [plan.base_rows, *(s.rows[np.isin(y[s.rows], s.novel)] for s in plan.sessions)]
+    rows = np.concatenate(learned_as_new)
+    assert len(np.unique(rows)) == len(rows)
+    for session in plan.sessions:
+        assert not np.isin(session.rows, plan.base_rows).any()
+
+
+@given(seed=st.integers(0, 10**6), share=st.floats(0.1, 0.8), sessions=st.integers(1, 4))
+@settings(max_examples=25, deadline=None)
+def test_plans_by_shares_leak_nothing(seed, share, sessions):
+    rng = np.random.default_rng(seed)
+    y = rng.permutation(np.repeat(np.arange(20), rng.integers(1, 30, size=20)))
+    plan = make_plan(y, shape_by_shares(y, labelled_share=share, n_sessions=sessions), seed=seed)
+    check_plan(plan, y)
+
+
+def spoiled(plan, **changes):
+    return dataclasses.replace(plan, **changes)
+
+
+def test_leaks_are_found():
+    plan = random_plan(Y, **OPTIONS)
+    first, second, third = plan.sessions
+    labelled_row = PlannedSession(first.novel, np.r_[first.rows, plan.base_rows[:1]])
+    twice = PlannedSession(first.novel, np.r_[first.rows, first.rows[:1]])
+    stranger = PlannedSession(
+        first.novel, np.r_[first.rows, second.rows[np.isin(Y[second.rows], second.novel)][:1]]
+    )
+    old_news = PlannedSession(np.r_[second.novel, first.novel[:1]], second.rows)
+    back = PlannedSession(
+        second.novel, np.r_[second.rows, first.rows[np.isin(Y[first.rows], first.novel)][:1]]
+    )
+    for sessions, word in (
+        ((labelled_row, second, third), "labelled or new before"),
+        ((twice, second, third), "twice"),
+        ((stranger, second, third), "neither known nor new"),
+        ((first, old_news, third), "known before"),
+        ((first, back, third), "labelled or new before"),
+    ):
+        with pytest.raises(InputError, match=word):
+            check_plan(spoiled(plan, sessions=sessions), Y)
+    with pytest.raises(InputError, match="other training labels"):
+        check_plan(plan, Y[::-1])
+    with pytest.raises(InputError, match="does not call labelled"):
+        check_plan(spoiled(plan, labelled=plan.labelled[1:]), Y)
+    with pytest.raises(InputError, match="240 training rows"):
+        check_plan(spoiled(plan, base_rows=np.r_[plan.base_rows, 240], about={}), Y)
+
+
+@pytest.mark.parametrize("names", [False, True])
+def test_plans_round_trip(tmp_path, names):
+    y = np.array([f"klasse ü{c}" for c in Y]) if names else Y
+    plan = random_plan(y, **OPTIONS)
+    path = tmp_path / "plan.json"
+    write_plan(plan, path)
+    again = read_plan(path)
+    assert again.digest == plan.digest
+    assert again.about == plan.about
+    np.testing.assert_array_equal(again.labelled, plan.labelled)
+    for a, b in zip(again.sessions, plan.sessions, strict=True):
+        np.testing.assert_array_equal(a.rows, b.rows)
+        np.testing.assert_array_equal(a.novel, b.novel)
+    assert check_plan(again, y)
+    assert [f.name for f in tmp_path.iterdir()] == ["plan.json"]
+
+
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", '{"format": 1}', '{"format": 99}', "\xff", '{"format": 1, "sessions": 3}']
+)
+def test_files_that_are_no_plans_are_refused(tmp_path, content):
+    path = tmp_path / "plan.json"
+    path.write_bytes(content.encode("latin-1"))
+    with pytest.raises(InputError, match=r"format 99|not a session plan"):
+        read_plan(path)
+    with pytest.raises(InputError, match="Cannot read"):
+        read_plan(tmp_path / "absent.json")
+
+
+def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path):
+    with pytest.raises(InputError, match="Cannot write"):
+        write_plan(random_plan(Y, **OPTIONS), tmp_path / "no" / "plan.json")
+    assert list(tmp_path.iterdir()) == []

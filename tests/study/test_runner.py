@@ -67,7 +67,7 @@ def test_the_result_is_worth_having(run):
     assert result.found == [2, 2]
     assert result.fit_seconds > 0
     assert min(result.seconds) > 0
-    assert run[2] == ["session 1 of 2", "session 2 of 2"]
+    assert run[2] == ["fit", "session 1 of 2", "session 2 of 2"]
 
 
 def test_a_session_is_given_rows_and_a_number_and_no_labels(run, digits, plan):
@@ -119,6 +119,80 @@ def test_an_oracle_scores_one(digits, plan, number_known, numbers):
 
 
 def test_the_upper_bound_of_digits_is_high(run, digits, plan):
-    bound = upper_bound(CategoryDiscoverer(), digits, plan)
-    assert bound >= 0.9
-    assert bound >= run[0].final.all - 0.02
+    bound = upper_bound(CategoryDiscoverer, digits, plan)
+    assert bound.all >= 0.9
+    assert bound.all >= run[0].final.all - 0.02
+    assert len(bound.scores) == 2
+    assert bound.base == run[0].base
+
+
+class OnlyFit:
+    """A method without partial_fit."""
+
+    def __init__(self):
+        self.model = CategoryDiscoverer()
+
+    def fit(self, X, y):
+        self.n_classes = len(set(y.tolist()))
+        self.model.fit(X, y)
+
+    def predict(self, X):
+        return self.model.predict(X)
+
+
+def test_without_partial_fit_the_bound_is_one_fit_on_everything(digits, plan):
+    made = []
+
+    def make():
+        made.append(OnlyFit())
+        return made[-1]
+
+    bound = upper_bound(make, digits, plan)
+    assert [m.n_classes for m in made] == [5, 9]
+    assert len(bound.scores) == 1
+    assert bound.all >= 0.9
+
+
+def test_what_a_session_costs_and_keeps_is_measured(run):
+    for t, session in enumerate(run[0].sessions, start=1):
+        assert session.n_categories == 5 + 2 * t
+        assert session.nbytes == run[1].method.nbytes or session.nbytes < run[1].method.nbytes
+        assert session.peak_bytes >= 0
+        assert session.stream.rows == session.stream.novel_rows + 6 * (3 + 2 * t)
+
+
+class Shuffled(Oracle):
+    """Gives every novel class the id of another one: right for one joint match, and for a frozen one too."""
+
+    def predict(self, X):
+        labels = super().predict(X)
+        return np.where(labels >= 100, 300 - labels, labels)
+
+
+def test_ids_may_have_any_name(digits, plan):
+    result = run_plan(Shuffled(digits), digits, plan)
+    assert [s.joint.all for s in result.sessions] == [1, 1]
+    assert result.final.all == 1
+
+
+class Changeling(Oracle):
+    """Renumbers what it found before: forgiven by a joint match, not by a frozen one."""
+
+    def predict(self, X):
+        labels = super().predict(X)
+        return np.where(labels >= 100, labels + 100 * len(self.numbers), labels)
+
+
+def test_renumbering_is_punished_by_frozen_scoring_only(digits, plan):
+    result = run_plan(Changeling(digits), digits, plan)
+    assert [s.joint.all for s in result.sessions] == [1, 1]
+    assert result.final.old < 1
+    assert result.final.labelled == 1
+
+
+def test_datasets_have_fingerprints(digits):
+    other = Dataset(digits.train_x, digits.train_y, digits.test_x + 1e-9, digits.test_y)
+    same = Dataset(
+        *(np.array(a) for a in (digits.train_x, digits.train_y, digits.test_x, digits.test_y)), "x"
+    )
+    assert digits.digest == same.digest != other.digest

@@ -1,7 +1,19 @@
+import itertools
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from vbcgcd.study.scoring import FrozenMatch, SessionScore, discovery, forgetting, score_session
+from vbcgcd.study.scoring import (
+    FrozenMatch,
+    SessionScore,
+    discovery,
+    forgetting,
+    joint_correct,
+    score_session,
+    score_stream,
+)
 
 LABELLED = np.array([0, 1])
 
@@ -102,3 +114,67 @@ def test_forgetting_and_discovery_by_hand():
     assert forgetting(0.95, scores) == pytest.approx(0.11)
     assert discovery(scores) == pytest.approx(0.4)
     assert forgetting(0.8, scores) == pytest.approx(-0.04)
+
+
+ids = st.integers(0, 9)
+
+
+@given(st.data(), st.integers(1, 40), st.integers(1, 40))
+def test_joint_all_is_never_below_frozen_all(data, n_stream, n_test):
+    """For arbitrary predictions: the frozen map is one of the maps that the joint match chooses among."""
+    draw = lambda of, n: np.array(data.draw(st.lists(of, min_size=n, max_size=n)))  # noqa: E731
+    match = FrozenMatch(LABELLED)
+    for novel_ids, classes in (([2, 3, 4], [2, 3]), ([5], [4, 5, 6])):
+        match.add(
+            np.array(novel_ids), draw(ids, n_stream), draw(st.integers(0, 6), n_stream), np.array(classes)
+        )
+    predicted, truth = draw(ids, n_test), draw(st.integers(0, 6), n_test)
+    assert joint_correct(predicted, truth).mean() >= match.correct(predicted, truth).mean()
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=30))
+def test_the_joint_match_is_the_best_of_all_permutations(pairs):
+    predicted, truth = (np.array(side) for side in zip(*pairs, strict=True))
+    best = max(np.mean(np.array(p)[predicted] == truth) for p in itertools.permutations(range(5)))
+    assert joint_correct(predicted, truth).mean() == pytest.approx(best)
+
+
+def test_a_perfect_predictor_scores_one_in_both():
+    truth = np.array([0, 0, 1, 5, 5, 6])
+    match = added([5, 6], truth, truth, [5, 6])
+    for correct in (match.correct(truth, truth), joint_correct(truth, truth)):
+        assert score_session(correct, truth, LABELLED, LABELLED, np.array([5, 6])) == (1, 1, 1, 1)
+
+
+def test_a_constant_predictor_scores_the_share_of_its_class():
+    truth = np.array([0] * 3 + [1] * 2 + [5] * 5)
+    constant = np.zeros(10, dtype=int)
+    match = added([5], constant, truth, [5])
+    frozen = score_session(match.correct(constant, truth), truth, LABELLED, LABELLED, np.array([5]))
+    assert frozen == (0.3, 0.6, 0.0, 0.6)
+    joint = score_session(joint_correct(constant, truth), truth, LABELLED, LABELLED, np.array([5]))
+    assert joint == (0.5, 0.0, 1.0, 0.0)  # one match for all: the constant stands for the largest class
+
+
+def test_the_stream_is_judged_by_hand():
+    truth = np.array([0, 0, 1, 5, 5, 5, 6, 6])
+    given_ids = np.array([0, 10, 1, 10, 10, 0, 11, 11])
+    novelty = np.array([0.1, 0.9, 0.2, 0.8, 0.7, 0.3, 0.6, 0.95])
+    score = score_stream(given_ids, novelty, truth, np.array([10, 11]), np.array([5, 6]))
+    assert (score.rows, score.novel_rows, score.judged_novel) == (8, 5, 5)
+    assert score.precision == score.recall == pytest.approx(4 / 5)
+    pairs = [(n, k) for n in novelty[3:] for k in novelty[:3]]
+    assert score.auroc == pytest.approx(np.mean([(n > k) + (n == k) / 2 for n, k in pairs]))
+    assert 0 < score.nmi < 1
+    same = np.array([[a == b for b in truth] for a in truth])[np.triu_indices(8, 1)]
+    alike = np.array([[a == b for b in given_ids] for a in given_ids])[np.triu_indices(8, 1)]
+    both, expected = (same & alike).sum(), same.sum() * alike.sum() / len(same)
+    assert score.ari == pytest.approx((both - expected) / ((same.sum() + alike.sum()) / 2 - expected))
+
+
+def test_what_cannot_be_judged_is_nan():
+    truth = np.array([5, 5])
+    score = score_stream(np.array([0, 0]), None, truth, np.array([10]), np.array([5]))
+    assert score.recall == 0
+    assert np.isnan([score.precision, score.auroc]).all()
+    assert np.isnan(score_stream(truth, truth, truth, truth[:1], np.array([5])).auroc)  # all rows are novel

@@ -193,8 +193,8 @@ def run(
     from vbcgcd.study.records import Records
 
     asked = _asked(experiment, methods, settings)
-    dataset = load_dataset(data, embedder=embedder)
-    other = None if second is None else load_dataset(second, embedder=embedder)
+    dataset = load_dataset(data, embedder=embedder, progress=True)
+    other = None if second is None else load_dataset(second, progress=True)
     records = Records(out)
     plans = _plans(dataset, asked.plan or plan, order, seeds)
     work = experiments.plan_work(asked, dataset, other, plans, {} if again else records.read())
@@ -265,7 +265,7 @@ def figure(
     from vbcgcd.study.data import load_dataset
 
     figures.check_figure(name, output)
-    dataset = load_dataset(data, embedder=embedder)
+    dataset = load_dataset(data, embedder=embedder, progress=True)
     plans = _plans(dataset, plan, order, seeds if name == "sessions" else 1)
     asked = _asked("main", methods, settings)
     with console(stderr=True).status(f"drawing {name} ..."):

@@ -12,12 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
+from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.experiments import Experiment, plan_work, run_experiment
+from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import Plan
 from vbcgcd.study.published import paper_dataset, published
 from vbcgcd.study.records import Record, Records
 from vbcgcd.study.runner import Dataset
-from vbcgcd.study.traces import estimates_of, progress_of_session, two_categories
+from vbcgcd.study.traces import (
+    ProgressTrace,
+    estimates_of,
+    progress_of_session,
+    two_categories,
+    unit_variance,
+)
 
 Array = NDArray[Any]
 BLUE, GREY, ORANGE, GREEN = "#1c7ed6", "#495057", "#d9480f", "#2b8a3e"
@@ -85,25 +93,40 @@ def _runs(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> dict
 
 def _progress(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
     """Accuracy and covariance volume along the training of the first session (the paper's figure 2)."""
-    trace = progress_of_session(data, plans[0])
-    figure, (top, bottom) = _canvas(7.5, 7, nrows=2, sharex=True)
+    plan = plans[0]
+    ours = progress_of_session(data, plan, CategoryDiscoverer(count="evidence"))
+    raw = progress_of_session(unit_variance(data, plan), plan, _paper())
+    figure, axes = _canvas(11, 6.4, nrows=2, ncols=2, sharex=True)
+    titles = ("ours: calibrated prior", "the paper's configuration: prior N(0, I)")
+    for column, (trace, title) in enumerate(zip((ours, raw), titles, strict=True)):
+        _progress_column(axes[:, column], trace, title)
+    figure.suptitle(f"Learning new categories, {data.name}, session 1", fontsize=12)
+    return figure
+
+
+def _paper() -> CategoryDiscoverer:
+    """The paper's configuration, trained to the end."""
+    return CategoryDiscoverer.paper(**METHODS["paper"].options, alignment=None)
+
+
+def _progress_column(axes: Any, trace: ProgressTrace, title: str) -> None:
+    top, bottom = axes
     for name, colour, style in (("all", BLUE, "-"), ("old", GREY, "--"), ("new", ORANGE, ":")):
         top.plot(trace.rows, 100 * getattr(trace, name), style, color=colour, lw=2, label=name.capitalize())
     best = int(np.argmax(trace.all))
     top.plot(trace.rows[best], 100 * trace.all[best], "o", color=BLUE, ms=7, label="best All")
     top.set_ylabel("test accuracy, %")
-    bottom.plot(trace.rows, trace.volume, color=ORANGE, lw=2, label="new categories (mean)")
-    bottom.axhline(trace.known_volume, color=GREY, ls="--", label="known categories (log of mean)")
+    top.set_title(title, fontsize=11)
+    bottom.plot(trace.rows, trace.volume, color=ORANGE, lw=2, label="new categories, mean")
+    bottom.axhline(trace.known_volume, color=GREY, ls="--", label="known categories, log of mean")
     bottom.set_ylabel("log-determinant of the covariance")
     bottom.set_xlabel("training progress: effective rows per new category")
-    for axes in (top, bottom):
+    for ax in (top, bottom):
         if trace.stop is not None:
-            axes.axvline(trace.stop, color=GREEN, lw=1.2, label="volumes meet (R = 0)")
-        axes.set_xscale("log")
-        axes.grid(alpha=0.25)
-        axes.legend(frameon=False, fontsize=9)
-    figure.suptitle(f"Learning new categories, {data.name}, session 1", fontsize=12)
-    return figure
+            ax.axvline(trace.stop, color=GREEN, lw=1.2, label="stopping point, R = 0")
+        ax.set_xscale("log")
+        ax.grid(alpha=0.25)
+        ax.legend(frameon=False, fontsize=9)
 
 
 def _novel_rows(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
@@ -165,7 +188,8 @@ def _estimators(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -
     axes[0].plot(at, both.mean_vi, "x", color=ORANGE, ms=5, label="variational Bayes")
     axes[0].set_xlabel("dimension")
     axes[0].set_title("mean", fontsize=11)
-    axes[0].legend(frameon=False, fontsize=9)
+    axes[0].set_ylim(top=axes[0].get_ylim()[1] * 1.35)
+    axes[0].legend(frameon=False, fontsize=9, ncols=2, loc="upper center")
     axes[0].grid(alpha=0.25)
     limit = float(np.abs(both.covariance_pe).max())
     for ax, matrix, title in (

@@ -64,6 +64,7 @@ OURS = (
         "vbcgcd.study.variants:StandardisedPaper",
         paper="VB-CGCD, ICML",
         year=2025,
+        options={"prior_strength": "auto"},
         published="VB-CGCD",
     ),
     MethodCard(

@@ -281,10 +281,10 @@ def _stream(c: _Context) -> Table:
 def _cost(c: _Context) -> Table:
     rows: list[tuple[Cell, ...]] = []
     ours = c.groups.get("ours")
-    reference = [_per_session(r, lambda s: s["seconds"]) for r in ours] if ours else []
+    reference = [s["seconds"] for r in ours or [] for s in r["result"]["sessions"]]
     for label, group in c.groups.items():
-        seconds = [_per_session(r, lambda s: s["seconds"]) for r in group]
-        ratio = [float(np.mean([s for s in seconds if s])) / float(np.mean([s for s in reference if s]))]
+        seconds = [s["seconds"] for r in group for s in r["result"]["sessions"]]
+        ratio = [float(np.mean(seconds)) / float(np.mean(reference))] if ours else []
         kept = [
             r["result"]["sessions"][-1]["nbytes"] / r["result"]["sessions"][-1]["n_categories"] / 1024
             for r in group
@@ -296,7 +296,7 @@ def _cost(c: _Context) -> Table:
                 label,
                 _mean([r["result"]["fit_seconds"] for r in group], 1, 1),
                 _mean(seconds, 1, 2),
-                _mean(ratio if ours else [], 1, 2),
+                _mean(ratio, 1, 2),
                 _mean(list(peak), 1, 0),
                 _mean(list(kept), 1, 1),
             )

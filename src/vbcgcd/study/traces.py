@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import posterior_of, statistics_by_label
-from vbcgcd.bayes.alignment import align, mean_log_volume
+from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.plans import Plan
 from vbcgcd.study.runner import Dataset
@@ -20,7 +20,15 @@ N_POINTS = 33
 #: Dimensions shown of one category.
 N_DIMENSIONS, N_SHOWN = 8, 40
 
-__all__ = ["Estimates", "Pair", "ProgressTrace", "estimates_of", "progress_of_session", "two_categories"]
+__all__ = [
+    "Estimates",
+    "Pair",
+    "ProgressTrace",
+    "estimates_of",
+    "progress_of_session",
+    "two_categories",
+    "unit_variance",
+]
 
 
 class ProgressTrace(NamedTuple):
@@ -37,7 +45,7 @@ class ProgressTrace(NamedTuple):
     known_volume : float
         Log of the mean determinant of the known ones.
     stop : float or None
-        Effective rows where the volumes meet; None where they never do.
+        Effective rows where the two volumes meet; None where they never do.
     """
 
     rows: Array
@@ -49,7 +57,16 @@ class ProgressTrace(NamedTuple):
     stop: float | None
 
 
-def progress_of_session(data: Dataset, plan: Plan, **options: Any) -> ProgressTrace:
+def unit_variance(data: Dataset, plan: Plan) -> Dataset:
+    """The embeddings scaled to unit variance per dimension of the labelled rows: the paper's prior fits."""
+    base = data.train_x[plan.base_rows]
+    scale = np.maximum(base.std(axis=0), 1e-12)
+    scaled = ((x - base.mean(axis=0)) / scale for x in (data.train_x, data.test_x))
+    train, test = scaled
+    return Dataset(train, data.train_y, test, data.test_y, data.name)
+
+
+def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) -> ProgressTrace:
     """Learn the first session of a plan in small steps and score each of them.
 
     The path is the one of covariance alignment: statistics of the novel categories, tempered from one row's
@@ -59,10 +76,9 @@ def progress_of_session(data: Dataset, plan: Plan, **options: Any) -> ProgressTr
     ----------
     data : Dataset
     plan : Plan
-    **options
-        Of `CategoryDiscoverer`.
+    model : CategoryDiscoverer
+        Not fitted yet.
     """
-    model = CategoryDiscoverer(**{"count": "evidence", **options})
     model.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     known, known_classes = model.knowledge_, model.classes_
     session = plan.sessions[0]
@@ -88,9 +104,9 @@ def progress_of_session(data: Dataset, plan: Plan, **options: Any) -> ProgressTr
         scores.append(score_session(correct, truth, plan.labelled, plan.labelled, session.novel))
         volumes.append(float(posterior.log_det_covariance.mean()))
     goal = mean_log_volume(known.posterior.log_det_covariance)
-    aligned = align(known.prior, statistics, known.posterior.log_det_covariance)
-    crossed = aligned.tau < 1
-    stop = float((aligned.tau * statistics.count)[crossed].mean()) if crossed.any() else None
+    above = np.array(volumes) > goal
+    crossed = np.flatnonzero(above[1:] != above[:-1])
+    stop = float(taus[crossed[0] + 1] * count) if len(crossed) else None
     every, old, new = (np.array([getattr(s, k) for s in scores]) for k in ("all", "old", "new"))
     return ProgressTrace(taus * count, every, old, new, np.array(volumes), goal, stop)
 

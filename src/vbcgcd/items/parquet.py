@@ -1,0 +1,86 @@
+"""Parquet, read with pyarrow: lists of numbers come as arrays in the type of the file."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vbcgcd.errors import InputError
+from vbcgcd.items.tables import BLOCK, Block, Cells, Table, check_names
+
+__all__ = ["ParquetTable"]
+
+
+class ParquetTable(Table):
+    """Columns of a Parquet file."""
+
+    unit = "row"
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with _reading(path) as file:
+            self.names = list(file.schema_arrow.names)
+        check_names(self.names, path)
+
+    def blocks(self, names: Sequence[str]) -> Iterator[Block]:
+        """See `Table.blocks`."""
+        first = 0
+        with _reading(self.path) as file:
+            batches = file.iter_batches(batch_size=BLOCK, columns=list(names))
+            while (batch := _next_batch(batches, self.path)) is not None:
+                if not batch.num_rows:
+                    continue
+                try:
+                    columns = {name: _cells(batch.column(name)) for name in names}
+                except UnicodeDecodeError as error:
+                    raise _broken(self.path, error) from None
+                yield Block(columns, range(first, first + batch.num_rows))
+                first += batch.num_rows
+
+
+def _pyarrow(module: str = "pyarrow") -> Any:
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InputError(
+            "Reading Parquet needs the package pyarrow, which is not installed; install it, or write the "
+            "table as CSV or JSONL."
+        ) from None
+
+
+def _broken(path: Path, error: Exception) -> InputError:
+    return InputError(f"{path} is not a complete Parquet file ({error}); write it again.")
+
+
+def _reading(path: Path) -> Any:
+    parquet = _pyarrow("pyarrow.parquet")
+    try:
+        return parquet.ParquetFile(path)
+    except (_pyarrow().ArrowException, OSError) as error:
+        raise _broken(path, error) from None
+
+
+def _next_batch(batches: Any, path: Path) -> Any:
+    try:
+        return next(batches, None)
+    except (_pyarrow().ArrowException, OSError) as error:
+        raise _broken(path, error) from None
+
+
+def _cells(column: Any) -> Cells:
+    types, kind = _pyarrow("pyarrow.types"), column.type
+    if types.is_integer(kind) or types.is_floating(kind):
+        return (
+            np.asarray(column.to_numpy(zero_copy_only=False)) if not column.null_count else column.to_pylist()
+        )
+    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if listed and not column.null_count and len(column):
+        inner = column.flatten()
+        equal = len(set(column.value_lengths().to_pylist())) == 1
+        if equal and not inner.null_count and (types.is_integer(inner.type) or types.is_floating(inner.type)):
+            return np.asarray(inner.to_numpy(zero_copy_only=False)).reshape(len(column), -1)
+    return list(column.to_pylist())

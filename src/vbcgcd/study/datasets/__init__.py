@@ -1,0 +1,7 @@
+"""Labelled datasets with a train and a test part, from their ordinary layouts on disk."""
+
+from vbcgcd.study.datasets.fetch import fetch
+from vbcgcd.study.datasets.labelled import LabelledItems
+from vbcgcd.study.datasets.load import LAYOUTS, load_items
+
+__all__ = ["LAYOUTS", "LabelledItems", "fetch", "load_items"]

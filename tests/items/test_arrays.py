@@ -1,0 +1,136 @@
+import io
+
+import numpy as np
+import pytest
+
+from vbcgcd.errors import InputError
+from vbcgcd.items import read_items
+
+
+@pytest.fixture
+def saved(tmp_path):
+    def save(array=None, **arrays):
+        path = tmp_path / ("a.npz" if arrays else "a.npy")
+        if arrays:
+            np.savez(path, **arrays)
+        else:
+            np.save(path, array)
+        return path
+
+    return save
+
+
+@pytest.mark.parametrize(
+    ("array", "kind", "dtype"),
+    [
+        (np.ones((2, 3), np.float16), "embedding", np.float16),
+        (np.ones((2, 3), np.float32), "embedding", np.float32),
+        (np.ones((2, 3), np.int8), "embedding", np.float64),
+        (np.ones((2, 4, 5, 3), np.uint8), "image", np.uint8),
+    ],
+)
+def test_the_kind_is_that_of_the_array(saved, array, kind, dtype):
+    items = read_items(saved(array))
+    assert (items.kind, items.values.dtype, items.references) == (kind, dtype, ["0", "1"])
+    np.testing.assert_array_equal(items.values, array)
+    assert items.labels is None
+
+
+def test_strings_are_texts(saved):
+    assert read_items(saved(np.array(["a", "bc"]))).values == ["a", "bc"]
+
+
+def test_arrays_x_and_y(saved):
+    items = read_items(saved(x=np.eye(3), y=np.array([2, 0, 1], np.uint8)))
+    assert items.labels.tolist() == [2, 0, 1]
+    assert items.columns == {"embedding": "x", "label": "y"}
+
+
+def test_other_arrays_can_be_said(saved):
+    path = saved(
+        train_x=np.eye(2), train_y=np.array(["a", "b"]), test_x=np.ones((1, 2)), key=np.array([5, 6])
+    )
+    items = read_items(path, embedding="train_x", label="train_y", id="key")
+    assert items.labels.tolist() == ["a", "b"]
+    assert items.references == ["5", "6"]
+    assert items.columns == {"embedding": "train_x", "label": "train_y", "id": "key"}
+
+
+def test_only_what_is_asked_is_loaded(saved):
+    path = saved(x=np.eye(2), other=np.array([{}], dtype=object))
+    assert len(read_items(path)) == 2
+
+
+@pytest.mark.parametrize(
+    ("arrays", "options", "words"),
+    [
+        ({"z": np.eye(2)}, {}, "no array 'x', it has z"),
+        ({"train_x": np.eye(2)}, {}, "embedding='train_x'"),
+        ({"x": np.eye(2)}, {"label": "y"}, "no array 'y'"),
+        ({"x": np.eye(2), "y": np.arange(3)}, {}, "2 items but labels of shape \\(3,\\)"),
+        ({"x": np.eye(2), "y": np.array([0.5, 1])}, {}, "strings or whole numbers"),
+        ({"x": np.array([[1, np.nan]])}, {}, "NaN or infinity in 1 of 1"),
+        ({"x": np.zeros((0, 3))}, {}, "nothing in it"),
+        ({"x": np.zeros((3, 0))}, {}, "nothing in it"),
+        ({"x": np.zeros(3)}, {}, "shape \\(3,\\) and type float64; allowed are"),
+        ({"x": np.array(3.0)}, {}, "allowed are"),
+        ({"x": np.zeros((2, 4, 4, 3))}, {}, "allowed are"),
+        ({"x": np.zeros((2, 2), complex)}, {}, "allowed are"),
+        ({"x": np.array([[1, "a"]], dtype=object)}, {}, "pickles can run code"),
+        ({"x": np.eye(2), "y": np.array([1, "a"], dtype=object)}, {}, "pickles can run code"),
+        ({"x": np.eye(2)}, {"kind": "image"}, "holds embeddings .* asked was kind='image'"),
+        ({"x": np.eye(2)}, {"kind": "sound"}, "kind must be one of"),
+        ({"x": np.eye(2)}, {"text": "x", "image": "x"}, "Say one of"),
+        ({"x": np.eye(2), "k": np.zeros(2)}, {"id": "k"}, "not all different"),
+        ({"x": np.eye(2)}, {"split": ("a", "b")}, "split= cannot be used"),
+    ],
+)
+def test_one_clear_error(saved, arrays, options, words):
+    with pytest.raises(InputError, match=words):
+        read_items(saved(**arrays), **options)
+
+
+def test_one_array_has_no_columns(saved):
+    with pytest.raises(InputError, match="one array without a name"):
+        read_items(saved(np.eye(2)), label="y")
+
+
+@pytest.mark.parametrize("name", ["a.npy", "a.npz"])
+@pytest.mark.parametrize("content", [b"", b"not an array", b"\x93NUMPY", b"PK\x03\x04"])
+def test_files_that_are_no_arrays(tmp_path, name, content):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(InputError, match=r"is empty|no NumPy file|not a complete NumPy file"):
+        read_items(path)
+
+
+@pytest.mark.parametrize("share", [0.3, 0.7, 0.95])
+def test_truncated_files(saved, share):
+    x = np.random.default_rng(0).normal(size=(200, 20))
+    for path in (saved(x), saved(x=x, y=np.zeros(200))):
+        data = path.read_bytes()
+        path.write_bytes(data[: int(len(data) * share)])
+        with pytest.raises(InputError, match=r"not a complete NumPy file|no NumPy file"):
+            read_items(path)
+
+
+def test_a_damaged_member(tmp_path):
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, x=np.random.default_rng(0).normal(size=(200, 20)))
+    data = bytearray(buffer.getvalue())
+    data[2000:2100] = bytes(100)
+    path = tmp_path / "a.npz"
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="not a complete NumPy file"):
+        read_items(path)
+
+
+def test_endings_that_lie(saved, tmp_path):
+    one = tmp_path / "b.npz"
+    one.write_bytes(saved(np.eye(2)).read_bytes())
+    with pytest.raises(InputError, match=r"name it \.npy"):
+        read_items(one)
+    several = tmp_path / "b.npy"
+    several.write_bytes(saved(x=np.eye(2)).read_bytes())
+    with pytest.raises(InputError, match=r"name it \.npz"):
+        read_items(several)

@@ -1,0 +1,69 @@
+import csv
+
+import pytest
+
+from vbcgcd.errors import InputError
+from vbcgcd.items.delimited import DelimitedTable
+from vbcgcd.items.tables import BLOCK
+
+
+@pytest.fixture
+def written(tmp_path):
+    def write(content, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
+
+
+def all_rows(path):
+    table = DelimitedTable(path)
+    blocks = list(table.blocks(table.names))
+    return {name: [c for b in blocks for c in b.columns[name]] for name in table.names}
+
+
+def test_a_byte_order_mark_blank_lines_and_quotes(written):
+    path = written(b'\xef\xbb\xbfa, b \r\n1,"x, y"\r\n\r\n2,"two\nlines"\r\n')
+    assert all_rows(path) == {"a": ["1", "2"], "b": ["x, y", "two\nlines"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.csv", "a;b\n1;2,5\n"), ("t.csv", "a\tb\n1\t2,5\n"), ("t.tsv", "a\tb\n1\t2,5\n")]
+)
+def test_the_delimiter_is_that_of_the_header(written, name, text):
+    assert all_rows(written(text, name)) == {"a": ["1"], "b": ["2,5"]}
+
+
+def test_blocks_hold_the_asked_columns_and_the_lines(written):
+    path = written("a,b\n" + "".join(f"{i},x\n" for i in range(BLOCK + 5)))
+    blocks = list(DelimitedTable(path).blocks(["a"]))
+    assert [len(b.places) for b in blocks] == [BLOCK, 5]
+    assert list(blocks[1].columns) == ["a"]
+    assert blocks[1].places[0] == BLOCK + 2
+
+
+def test_a_huge_cell_is_read_and_the_limit_of_the_process_stays(written):
+    before = csv.field_size_limit()
+    huge = "x" * (before + 10)
+    assert all_rows(written(f"a,b\n1,{huge}\n"))["b"] == [huge]
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n1,2\n1,2,3\n", "Line 3 .* 3 cells, the header has 2"),
+        (b"a,b\n1\n", "Line 2 .* 1 cells, the header has 2"),
+        (b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
+        (b"a,b\n1,caf\xe9\n", "not UTF-8 in line 2 .*0xe9 at column 6"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b'a,b\n1,"open\n', "near line 2 .* quote that is not closed"),
+        (b"0.5,text\n0.1,x\n", "holds the value '0.5'; it must name the columns"),
+        (b"\n\n", "no header"),
+        (b",,\n1,2,3\n", "no header"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(written, content, words):
+    with pytest.raises(InputError, match=words):
+        all_rows(written(content))

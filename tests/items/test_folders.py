@@ -1,0 +1,70 @@
+import pytest
+
+from vbcgcd.errors import InputError
+from vbcgcd.items import read_items
+
+
+@pytest.fixture
+def folder(tmp_path):
+    def fill(*names):
+        for name in names:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).touch()
+        return tmp_path
+
+    return fill
+
+
+def test_the_first_folder_is_the_label(folder):
+    root = folder(
+        "b/2.png", "b/deep/er/1.JPG", "a/x.webp", "a/notes.txt", ".hidden/x.png", "a/.x.png", "Thumbs.db"
+    )
+    items = read_items(root)
+    assert items.references == ["a/x.webp", "b/2.png", "b/deep/er/1.JPG"]
+    assert items.labels.tolist() == ["a", "b", "b"]
+    assert items.values == [root / name for name in items.references]
+    assert (items.kind, items.columns) == ("image", {"label": "folder"})
+
+
+def test_names_of_folders_stay_strings(folder):
+    assert read_items(folder("1/a.png", "02/a.png")).labels.tolist() == ["02", "1"]
+
+
+def test_a_flat_folder_has_no_labels(folder):
+    items = read_items(folder("b.png", "a.png"))
+    assert items.references == ["a.png", "b.png"]
+    assert items.labels is None
+
+
+def test_pictures_outside_the_folders_have_none(folder):
+    items = read_items(folder("b.png", "x/a.png"))
+    assert items.labels.tolist() == [None, "x"]
+
+
+def test_a_relative_folder_gives_absolute_paths(folder, monkeypatch):
+    monkeypatch.chdir(folder("x/a.png"))
+    assert read_items("x").values[0].is_absolute()
+
+
+def test_a_link_to_a_folder_above_does_not_run_forever(folder):
+    root = folder("x/a.png")
+    (root / "x" / "loop").symlink_to(root)
+    assert read_items(root).references == ["x/a.png"]
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "words"),
+    [
+        (["notes.txt"], {}, "holds no pictures"),
+        (["train/a/1.png", "test/a/1.png"], {}, "parts of a dataset .test, train., not labels"),
+        (["a/1.png"], {"label": "x", "split": ("a", "b")}, "label=, split= cannot be used"),
+        (["a/1.png"], {"kind": "text"}, "holds images, asked was kind='text'"),
+    ],
+)
+def test_one_clear_error(folder, names, options, words):
+    with pytest.raises(InputError, match=words):
+        read_items(folder(*names), **options)
+
+
+def test_a_class_called_train_is_a_class(folder):
+    assert read_items(folder("train/1.png", "car/1.png")).labels.tolist() == ["car", "train"]

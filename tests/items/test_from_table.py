@@ -1,0 +1,113 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from vbcgcd.errors import InputError
+from vbcgcd.items import read_items
+
+
+@pytest.fixture
+def table(tmp_path):
+    def write(text, name="t.csv"):
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_partly_labelled_table(table):
+    items = read_items(table("text,label\nhi,2\nbye,\nwho,10\n"))
+    assert (items.kind, items.values, items.references) == ("text", ["hi", "bye", "who"], ["0", "1", "2"])
+    assert items.labels.tolist() == [2, None, 10]
+    assert items.labelled.tolist() == [True, False, True]
+    assert items.columns == {"text": "text", "label": "label"}
+
+
+def test_a_split_reads_its_rows_and_keeps_their_numbers(table):
+    text = "part,text\n" + "".join(f"{'ab'[i % 2]} ,t{i}\n" for i in range(2500))
+    items = read_items(table(text), split=("part", "b"))
+    assert len(items) == 1250
+    assert items.values[-1] == "t2499"
+    assert items.references[:2] == ["1", "3"]
+    assert items.labels is None
+
+
+def test_ids_name_the_items_if_they_differ(table):
+    assert read_items(table("id,text\na,x\nb,y\n")).references == ["a", "b"]
+    repeated = read_items(table("id,text\na,x\na,y\n"))
+    assert repeated.references == ["0", "1"]
+    assert "id" not in repeated.columns
+    with pytest.raises(InputError, match="does not name the rows"):
+        read_items(table("id,text\na,x\na,y\n"), id="id")
+
+
+def test_images_are_relative_to_the_table(table, tmp_path):
+    (tmp_path / "p").mkdir()
+    for name in ("p/a.png", "b.jpg"):
+        (tmp_path / name).touch()
+    items = read_items(table("path,label\np/a.png,x\n b.jpg,y\n"))
+    assert items.kind == "image"
+    assert items.values == [tmp_path / "p" / "a.png", tmp_path / "b.jpg"]
+    assert all(path.is_absolute() for path in items.values)
+    assert items.references == ["p/a.png", "b.jpg"]
+    again = read_items(table("path,label\nb.jpg,x\nb.jpg,y\n"))
+    assert again.references == ["0", "1"]
+    absolute = read_items(table(f"path,label\n{tmp_path / 'b.jpg'},x\n", "u.csv"))
+    assert absolute.values == [tmp_path / "b.jpg"]
+
+
+def test_missing_images_are_counted(table, tmp_path):
+    (tmp_path / "a.png").touch()
+    with pytest.raises(InputError, match=r"2 of 3 image files .* first 'b\.png'; paths are relative to"):
+        read_items(table("path\na.png\nb.png\nc.png\n"))
+
+
+def test_embeddings_of_a_table_are_the_written_numbers(table):
+    rows = np.random.default_rng(0).normal(size=(5, 3))
+    lines = [json.dumps({"emb": row.tolist(), "label": "a"}) for row in rows]
+    items = read_items(table("\n".join(lines), "t.jsonl"))
+    np.testing.assert_array_equal(items.values, rows)
+    text = "label,emb\n" + "".join(f'a,"{row.tolist()}"\n' for row in rows)
+    np.testing.assert_array_equal(read_items(table(text)).values, rows)
+    text = "c,a,b,label\n" + "".join(",".join(map(repr, row.tolist())) + ",z\n" for row in rows)
+    np.testing.assert_array_equal(read_items(table(text)).values, rows)
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "options", "words"),
+    [
+        ("text,label\n", "t.csv", {}, "has no rows"),
+        ("\n\n", "t.jsonl", {}, "has no rows"),
+        ("text,label\nhi,a\n ,b\n", "t.csv", {}, "Column 'text' .* line 3, is empty"),
+        ('{"text": "a"}\n{"text": 3}', "t.jsonl", {}, "not clear"),
+        ('{"text": "a"}\n{"text": 3}', "t.jsonl", {"text": "text"}, "line 2, holds '3' \\(int\\)"),
+        ('{"text": "a", "label": 1}\n{"text": "b", "label": "x"}', "t.jsonl", {}, "mix numbers"),
+        ("text\nhi\n", "t.csv", {"split": ("part", "a")}, "no column 'part' to split by"),
+        ("text\nhi\n", "t.csv", {"split": "part"}, "split must be a column and a value"),
+        (
+            "s,text\nx,hi\n",
+            "t.csv",
+            {"split": ("s", "a")},
+            "No row .* 'a' in the column 's'; its values are 'x'",
+        ),
+        ("text\nhi\n", "t.csv", {"label": "label"}, "no column 'label'"),
+    ],
+)
+def test_one_clear_error(table, text, name, options, words):
+    with pytest.raises(InputError, match=words):
+        read_items(table(text, name), **options)
+
+
+words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(str.strip)
+
+
+@given(st.lists(words, min_size=1, max_size=5))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=50)
+def test_texts_survive_json_lines(tmp_path, texts):
+    path = tmp_path / "law.jsonl"
+    path.write_text("\n".join(json.dumps({"text": t, "n": 1}) for t in texts), encoding="utf-8")
+    assert read_items(path, text="text").values == texts
