@@ -74,17 +74,17 @@ _OURS = Variant("ours", Job("ours"))
 _LEVELS = (-2, -1, 0, 1, 2, 3)
 _ABLATION = (
     _OURS,
-    Variant("ours, without VB", Job("pe")),
-    _ours("ours, with early stopping", alignment=0.0),
-    _ours("ours, without relabelling", relabel="none"),
-    _ours("ours, without Mahalanobis", metric="euclidean"),
-    _recipe("recipe (with all)"),
-    Variant("recipe, without VB", Job("pe", {"cluster": "kmeans"})),
-    _recipe("recipe, without early stopping", alignment=None),
-    _recipe("recipe, without relabelling", relabel="none"),
-    _recipe("recipe, without Mahalanobis", metric="euclidean"),
-    Variant("paper, raw prior", Job("paper")),
-    Variant("paper, without early stopping", Job("paper", {"alignment": None})),
+    Variant("ours, no VB", Job("pe")),
+    _ours("ours, early stopping", alignment=0.0),
+    _ours("ours, no relabelling", relabel="none"),
+    _ours("ours, no Mahalanobis", metric="euclidean"),
+    _recipe("recipe"),
+    Variant("recipe, no VB", Job("pe", {"cluster": "kmeans"})),
+    _recipe("recipe, no early stop", alignment=None),
+    _recipe("recipe, no relabelling", relabel="none"),
+    _recipe("recipe, no Mahalanobis", metric="euclidean"),
+    Variant("paper", Job("paper")),
+    Variant("paper, no early stop", Job("paper", {"alignment": None})),
 )
 
 EXPERIMENTS = {

@@ -45,7 +45,7 @@ def render(table: Table, style: str) -> Group | str:
 
 def _rich(table: Table) -> Group:
     """Narrow enough for 100 columns: few lines, no spaces around ±."""
-    out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    out = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
     for i, column in enumerate(table.columns):
         out.add_column(column, justify="left" if i < table.n_left else "right", no_wrap=i > 0)
     for i, row in enumerate(table.rows, start=1):

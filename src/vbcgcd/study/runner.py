@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.study.measure import Measured
-from vbcgcd.study.plans import Plan, check_plan
+from vbcgcd.study.plans import Plan, check_plan, labels_digest
 from vbcgcd.study.protocol import Method
 from vbcgcd.study.scoring import (
     FrozenMatch,
@@ -50,11 +50,11 @@ class Dataset:
 
     @property
     def digest(self) -> str:
-        """Fingerprint of all four arrays."""
+        """Fingerprint of all four arrays; the type of the labels does not matter."""
         total = hashlib.sha256()
-        for part in (self.train_x, self.train_y, self.test_x, self.test_y):
-            values = np.ascontiguousarray(part)
-            total.update(f"{values.dtype}{values.shape}".encode())
+        for x, y in ((self.train_x, self.train_y), (self.test_x, self.test_y)):
+            values = np.ascontiguousarray(x, dtype=np.float64 if x.dtype == np.float64 else np.float32)
+            total.update(f"{values.shape} {labels_digest(y)}".encode())
             total.update(values.tobytes())
         return total.hexdigest()[:16]
 

@@ -23,8 +23,8 @@ class StandardisedPaper:
     """`CategoryDiscoverer.paper` on embeddings scaled to unit variance per dimension.
 
     The paper's prior N(0, I) presumes entries of about unit size, which embeddings of unit length have not.
-    The scale is that of the labelled rows. The paper does not say how many rows its prior is worth; in studies
-    the strength is chosen by leaving labelled rows out.
+    The scale is that of the labelled rows. The paper does not say how many rows its prior is worth; a study
+    chooses the strength by leaving labelled rows out.
 
     Parameters
     ----------

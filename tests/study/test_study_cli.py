@@ -1,0 +1,123 @@
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from vbcgcd.cli import app
+from vbcgcd.study import experiments
+from vbcgcd.study.plans import check_plan, read_plan
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Function (arguments) -> result, run in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, ["study", *map(str, arguments)])
+
+
+@pytest.fixture
+def plan_file(run, small_file):
+    result = run("plan", "--data", small_file, "--sessions", 2, "-o", "plan.json")
+    assert result.exit_code == 0, result.output
+    return "plan.json"
+
+
+FAST = ("--set", "ours.n_components=8")
+
+
+def test_experiments_and_methods_are_listed(run):
+    listed = run("list").output
+    assert all(name in listed for name in experiments.EXPERIMENTS)
+    assert "happy-frozen" in run("methods").output
+    assert "NeurIPS" in run("methods").output
+
+
+def test_a_plan_is_written_and_described(run, plan_file, small_data, tmp_path):
+    plan = read_plan(tmp_path / plan_file)
+    check_plan(plan, small_data.train_y)
+    assert [len(s.novel) for s in plan.sessions] == [2, 2]
+    shown = run("plan", "--data", "nowhere.npz", "-o", "other.json")
+    assert shown.exit_code == 2
+    assert not (tmp_path / "other.json").exists()
+
+
+@pytest.mark.parametrize("order", ["natural", "happy", "random"])
+def test_orders_and_seeds_of_plans(run, small_file, order, tmp_path):
+    run("plan", "--data", small_file, "--sessions", 2, "--order", order, "--seed", 3, "-o", "a.json")
+    content = json.loads((tmp_path / "a.json").read_text())
+    assert content["about"]["order"] == order
+    assert (content["labelled"] == [0, 1, 2, 3]) == (order != "random")
+
+
+def test_a_run_prints_its_tables_and_is_resumed(run, plan_file, small_file, tmp_path, monkeypatch):
+    arguments = ("run", "main", "--data", small_file, "--plan", plan_file, *FAST)
+    first = run(*arguments)
+    assert first.exit_code == 0, first.output
+    for word in ("All", "Old", "New", "M_f", "M_d", "upper", "share", "AUROC", "kB/category", "frozen"):
+        assert word in first.output
+    monkeypatch.setattr(experiments, "run_job", None)  # a second run must not run anything
+    again = run(*arguments)
+    assert again.stdout == first.stdout
+    markdown = run("table", "main", *FAST, "--format", "markdown", "--protocol", "joint")
+    assert "| ours (n_components=8) |" in markdown.output
+    assert "Scoring joint" in markdown.output
+    latex = run("table", "main", *FAST, "--format", "latex")
+    assert latex.output.count(r"\begin{tabular}") == 4
+
+
+def test_a_figure_is_drawn(run, plan_file, small_file, tmp_path):
+    pytest.importorskip("matplotlib")
+    result = run("figure", "novel-rows", "--data", small_file, "--plan", plan_file, *FAST, "-o", "rows.png")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "rows.png").stat().st_size > 5000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "word"),
+    [
+        (("run", "mian", "--data", "FILE"), "mian"),
+        (("run", "main", "--data", "absent.npz"), "absent.npz"),
+        (("run", "main", "--data", "FILE", "--plan", "b50t6"), "b50t6"),
+        (("run", "main", "--data", "FILE", "--methods", "nothing"), "nothing"),
+        (("run", "main", "--data", "FILE", "--set", "ours=3"), "METHOD.OPTION=VALUE"),
+        (("run", "main", "--data", "FILE", "--set", "nothing.x=3"), "nothing"),
+        (("run", "ablation", "--data", "FILE", "--methods", "ours"), "own variants"),
+        (("run", "backbone", "--data", "FILE", "--plan", "PLAN"), "--second"),
+        (("run", "main", "--data", "FILE", "--seeds", "0"), "--seeds"),
+        (("run", "main", "--data", "FILE"), "too few for 5"),
+        (("table", "main", "--out", "empty"), "No finished run"),
+        (("figure", "nothing", "--data", "FILE", "-o", "x.png"), "nothing"),
+        (("figure", "progress", "--data", "FILE", "-o", "x.doc"), "x.doc"),
+    ],
+)
+def test_bad_input_is_one_message(run, small_file, plan_file, tmp_path, arguments, word):
+    names = {"FILE": str(small_file), "PLAN": plan_file}
+    result = run(*(names.get(a, a) for a in arguments))
+    assert result.exit_code == 2
+    assert word in " ".join(result.output.split())
+    assert "Traceback" not in result.output
+    assert {f.name for f in tmp_path.iterdir()} == {"plan.json"}
+
+
+def test_ctrl_c_keeps_what_is_finished(run, plan_file, small_file, monkeypatch):
+    def interrupted(*args, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "run_job", interrupted)
+    result = run("run", "main", "--data", small_file, "--plan", plan_file, *FAST)
+    assert result.exit_code == 130
+    assert "what was finished is kept" in result.output
+
+
+def test_embeddings_of_wrong_shape_are_refused(run, tmp_path):
+    np.savez(
+        tmp_path / "bad.npz",
+        train_x=np.zeros((4, 2)),
+        train_y=np.zeros(3),
+        test_x=np.zeros((1, 2)),
+        test_y=[0],
+    )
+    result = run("run", "main", "--data", "bad.npz")
+    assert result.exit_code == 2
+    assert "Traceback" not in result.output
