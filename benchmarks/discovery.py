@@ -69,7 +69,7 @@ def measure(
     for seed in SEEDS:
         plan = plan_of(name, data, seed, **(changes or {}))
         results.append(run_plan(make(), data, plan, number_known=number_known))
-        bounds.append(upper_bound(make(), data, plan))
+        bounds.append(upper_bound(make, data, plan).all)
     share = [r.final.all / u for r, u in zip(results, bounds, strict=True)]
 
     def percent(values: list[float]) -> str:

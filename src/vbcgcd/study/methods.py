@@ -150,6 +150,7 @@ RIVALS = (
         f"{_RIVALS}.promptccd:PromptCcdFrozen",
         "PromptCCD, ECCV",
         2024,
+        torch=True,
         published="PromptCCD",
     ),
     MethodCard(

@@ -71,9 +71,11 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         y : array-like (N,)
         """
         rows = check_rows(self, X, reset=True).astype(np.float64)
-        self.classes_, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
+        classes, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
+        self.__dict__.pop("classes_", None)  # until `_fit` has succeeded, the rival is not fitted
         self.n_sessions_ = 0
-        self._fit(rows, codes, len(self.classes_))
+        self._fit(rows, codes, len(classes))
+        self.classes_ = classes
         return self
 
     def discover(self, X: Any, *, n_novel: int | None = None) -> Outcome:
