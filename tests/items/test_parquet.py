@@ -60,7 +60,6 @@ def test_types_of_the_file_are_kept(written):
             {},
             "NaN or infinity in 1 of 1 embeddings, first in item '0', position 1",
         ),
-        ({"text": ["a", None]}, {}, "row 1, is empty"),
         ({"n": [1.0], "m": [1.0]}, {"text": "n"}, "row 0, holds '1.0'"),
         ({"p": [1.0, None], "q": [1.0, 2.0]}, {}, "Column 'p' .* row 1: an empty cell is not a number"),
         ({"v": [[1.0]], "w": [1.0]}, {"embedding": ["v", "w"]}, "Column 'v' .* is not a number"),

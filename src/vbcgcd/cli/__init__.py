@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 import vbcgcd
-from vbcgcd.cli import study
+from vbcgcd.cli import embed, study
 from vbcgcd.cli.common import console, errors_are_messages
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
     help="Category discovery: learn labelled categories, find new ones batch after batch, forget nothing.",
 )
 app.add_typer(study.app, name="study")
+app.command()(embed.embed)
+app.command()(embed.finetune)
 
 
 def _version(asked: bool) -> None:

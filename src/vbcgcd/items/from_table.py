@@ -163,14 +163,15 @@ def _check_width(parts: list[Array], block: Block, table: Table) -> None:
 def _strings(block: Block, name: str, kind: str, table: Table) -> list[str]:
     what = "text" if kind == "text" else "path of an image"
     for place, cell in zip(block.places, block.columns[name], strict=True):
-        if isinstance(cell, str) and cell.strip():
-            continue
+        if (isinstance(cell, str) and cell.strip()) or (kind == "text" and is_missing(cell)):
+            continue  # an empty text is kept, so that whoever embeds it can name it and go on
         found = "is empty" if is_missing(cell) else f"holds {str(cell)[:40]!r} ({type(cell).__name__})"
         raise InputError(
             f"Column {name!r} of {table.path}, {table.unit} {place}, {found}; every row needs a {what}. "
             "Remove the row or fill the cell."
         )
-    return [cell if kind == "text" else cell.strip() for cell in block.columns[name]]
+    cells = ("" if is_missing(cell) else str(cell) for cell in block.columns[name])
+    return [cell if kind == "text" else cell.strip() for cell in cells]
 
 
 def _paths(names: list[str], table: Table) -> list[Path]:
@@ -178,7 +179,7 @@ def _paths(names: list[str], table: Table) -> list[Path]:
     folder = os.path.abspath(table.path.parent)
     paths = [os.path.join(folder, name) for name in names]
     missing = [name for name, path in zip(names, paths, strict=True) if not os.path.isfile(path)]
-    if missing:
+    if names and len(missing) == len(names):  # single ones are named when they are opened
         raise InputError(
             f"{len(missing)} of {len(names)} image files of {table.path} are missing, first {missing[0]!r}; "
             f"paths are relative to {folder}."

@@ -3,5 +3,6 @@
 from vbcgcd.study.datasets.fetch import fetch
 from vbcgcd.study.datasets.labelled import LabelledItems
 from vbcgcd.study.datasets.load import LAYOUTS, load_items
+from vbcgcd.study.datasets.parts import dataset_parts
 
-__all__ = ["LAYOUTS", "LabelledItems", "fetch", "load_items"]
+__all__ = ["LAYOUTS", "LabelledItems", "dataset_parts", "fetch", "load_items"]

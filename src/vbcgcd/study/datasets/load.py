@@ -30,7 +30,7 @@ LAYOUTS: Mapping[str, Layout] = MappingProxyType(
     }
 )
 
-__all__ = ["LAYOUTS", "load_items"]
+__all__ = ["LAYOUTS", "layout_of", "load_items"]
 
 
 def load_items(
@@ -86,10 +86,15 @@ def load_items(
         raise InputError(f"Cannot read {path}: {error.strerror or error}.") from None
 
 
+def layout_of(path: Path) -> str | None:
+    """Name of the layout of an existing path; None where it has none that is known."""
+    return next((layout.name for layout in LAYOUTS.values() if layout.detect(path)), None)
+
+
 def _detected(path: Path) -> Layout:
-    for layout in LAYOUTS.values():
-        if layout.detect(path):
-            return layout
+    found = layout_of(path)
+    if found is not None:
+        return LAYOUTS[found]
     known = "; ".join(f"{layout.name}: {layout.expects}" for layout in LAYOUTS.values())
     raise InputError(f"{path} has no known layout. Known are {known}.")
 

@@ -17,7 +17,12 @@ EXPECTS = (
     "the arrays train_x, train_y, test_x, test_y, or x and y, and names (of the classes) if there are any"
 )
 
-__all__ = ["LAYOUT"]
+__all__ = ["LAYOUT", "has_parts"]
+
+
+def has_parts(path: Path) -> bool:
+    """Whether the file has a train and a test part."""
+    return bool(load_npz(path, [], maybe=["test_y"]))
 
 
 def _load(

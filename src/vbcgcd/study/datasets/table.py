@@ -28,7 +28,7 @@ PARTS = {
     **dict.fromkeys(("test", "testing"), "test"),
 }
 
-__all__ = ["LAYOUT"]
+__all__ = ["LAYOUT", "has_parts"]
 
 
 def _detect(path: Path) -> bool:
@@ -64,6 +64,11 @@ def _load(
         )
     test_rows = np.array([part == judged for part in parts])
     return coded(name, items.take(~test_rows), items.take(test_rows))
+
+
+def has_parts(path: Path, split: str | None = None) -> bool:
+    """Whether a table, or a folder of tables, tells which rows are for testing."""
+    return path.is_dir() or _parts(open_table(path), split)[0] is not None
 
 
 def _refuse_share(test_share: float | None, seed: int | None, why: str) -> None:

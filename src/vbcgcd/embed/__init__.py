@@ -1,0 +1,19 @@
+"""Anything -> vectors: pictures, texts and arrays, embedded once and kept."""
+
+from vbcgcd.embed.cache import cache_folder
+from vbcgcd.embed.files import embed_file, embed_parts
+from vbcgcd.embed.protocol import Embedder
+from vbcgcd.embed.registry import embedder
+from vbcgcd.embed.result import EmbedResult, Failure
+from vbcgcd.embed.run import embed_items
+
+__all__ = [
+    "EmbedResult",
+    "Embedder",
+    "Failure",
+    "cache_folder",
+    "embed_file",
+    "embed_items",
+    "embed_parts",
+    "embedder",
+]

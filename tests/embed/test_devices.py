@@ -1,0 +1,30 @@
+import pytest
+
+from vbcgcd.embed.devices import autocast, choose_device, require
+from vbcgcd.errors import InputError
+
+
+def test_what_is_missing_is_named_with_its_extra():
+    require("json", "math", extra="vision")
+    with pytest.raises(InputError, match=r"needs no_such_module, .*pip install 'vbcgcd\[vision\]'"):
+        require("json", "no_such_module", extra="vision")
+
+
+def test_devices():
+    torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
+    assert choose_device("cpu") == torch.device("cpu")
+    assert choose_device(None).type in ("cpu", "cuda", "mps")
+    with pytest.raises(InputError, match="device must be"):
+        choose_device("toaster")
+    if not torch.cuda.is_available():
+        with pytest.raises(InputError, match="'cuda' is not present"):
+            choose_device("cuda")
+
+
+def test_autocast():
+    torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
+    a = torch.ones(2, 2)
+    with autocast(torch.device("cpu"), "bfloat16"):
+        assert (a @ a).dtype == torch.bfloat16
+    with autocast(torch.device("cpu"), "float32"):
+        assert (a @ a).dtype == torch.float32

@@ -1,0 +1,70 @@
+from importlib.metadata import EntryPoint
+
+import numpy as np
+import pytest
+
+from vbcgcd.embed import embedder, registry
+from vbcgcd.embed.protocol import Embedder
+from vbcgcd.errors import InputError
+
+
+class Lengths:
+    """Texts -> their length and the number given after the colon."""
+
+    name, kind, dimension, fingerprint, batch_size = "lengths", "text", 2, "lengths-1", 8
+
+    def __init__(self, number):
+        self.number = number
+
+    def embed(self, items):
+        return np.array([[len(item), self.number] for item in items])
+
+
+def make_lengths(argument, *, kind, device=None, precision="float32"):
+    return Lengths(float(argument or 0))
+
+
+def make_nothing(argument, **options):
+    return object()
+
+
+def make_trouble(argument, **options):
+    raise RuntimeError("no licence")
+
+
+@pytest.fixture
+def offered(monkeypatch):
+    def found(*, group):
+        assert group == "vbcgcd.embedders"
+        names = ("make_lengths", "make_nothing", "make_trouble")
+        return [EntryPoint(n.removeprefix("make_"), f"here:{n}", group) for n in names]
+
+    monkeypatch.setattr(registry, "entry_points", found)
+    monkeypatch.setattr(EntryPoint, "load", lambda entry: globals()[entry.attr])
+
+
+@pytest.mark.usefixtures("offered")
+class TestEntryPoints:
+    def test_by_name_and_argument(self):
+        made = embedder("lengths:7", kind="text")
+        assert isinstance(made, Embedder)
+        assert made.embed(["abc"]).tolist() == [[3.0, 7.0]]
+        assert embedder("lengths", kind="text").number == 0
+
+    def test_errors_name_the_entry(self):
+        with pytest.raises(InputError, match="is for items of kind 'text', asked was 'image'"):
+            embedder("lengths", kind="image")
+        with pytest.raises(InputError, match="gave a object without name"):
+            embedder("nothing", kind="text")
+        with pytest.raises(InputError, match=r"trouble \(here:make_trouble\) cannot be made: no licence"):
+            embedder("trouble", kind="text")
+        with pytest.raises(InputError, match="takes no such option"):
+            embedder("lengths", kind="text", colour=1)
+
+
+def test_kinds():
+    assert embedder(kind="embedding").name == embedder("array", kind="embedding").name == "array"
+    with pytest.raises(InputError, match="kind must be one of"):
+        embedder(kind="sound")
+    with pytest.raises(InputError, match="passed through by 'array'"):
+        embedder("dino-vits16", kind="embedding")

