@@ -60,10 +60,11 @@ def test_images_are_relative_to_the_table(table, tmp_path):
     assert absolute.values == [tmp_path / "b.jpg"]
 
 
-def test_missing_images_are_counted(table, tmp_path):
+def test_a_table_whose_images_are_all_missing_is_refused_single_ones_are_left_to_others(table, tmp_path):
+    with pytest.raises(InputError, match=r"3 of 3 image files .* first 'a\.png'; paths are relative to"):
+        read_items(table("image\na.png\nb.png\nc.png\n"))
     (tmp_path / "a.png").touch()
-    with pytest.raises(InputError, match=r"2 of 3 image files .* first 'b\.png'; paths are relative to"):
-        read_items(table("path\na.png\nb.png\nc.png\n"))
+    assert len(read_items(table("image\na.png\nb.png\nc.png\n"))) == 3
 
 
 def test_embeddings_of_a_table_are_the_written_numbers(table):

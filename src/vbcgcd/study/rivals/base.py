@@ -1,4 +1,4 @@
-"""What every rival shares: checked input, stable ids, one seed. A rival itself speaks only of codes 0..K-1."""
+"""What every rival shares: checked input, stable ids, one seed. A rival itself speaks of codes 0..K-1."""
 
 from __future__ import annotations
 
