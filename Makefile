@@ -12,7 +12,7 @@ demo: $(VENV)/.core   ## discover handwritten digits: a table and a picture
 	$(BIN)/vbcgcd demo
 
 test: $(VENV)/.dev lint   ## lint, types, import contracts, tests
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.dev   ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -30,6 +30,9 @@ bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the rea
 	$(BIN)/python benchmarks/discovery.py
 	$(BIN)/python benchmarks/mixes.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/against_released.py
+	$(BIN)/python benchmarks/embedding_rate.py
+	$(BIN)/python benchmarks/finetune.py
 
 reference: $(VENV)/.dev   ## write docs/cli.md from the program
 	$(BIN)/python -m typer vbcgcd.cli utils docs --name vbcgcd --output docs/cli.md

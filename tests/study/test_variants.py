@@ -22,7 +22,7 @@ def test_the_papers_configuration_does_not_mind_the_scale_of_a_dimension(small_d
 def test_variants_run_over_a_plan_and_have_a_bound(make, small_data, small_plans):
     options = {"n_components": 16, "prior_strength": "auto"}
     if make is Replay:
-        options |= {"n_samples": 200, "hidden": 128}
+        options |= {"n_samples": 100, "hidden": 128}
     result = run_plan(make(**options), small_data, small_plans[0])
     assert result.base > 0.9
     assert result.final.all > 0.5
@@ -34,7 +34,7 @@ def test_replay_learns_from_samples_alone_and_comes_close_to_the_direct_classifi
     plan = small_plans[0]
     x, y = small_data.train_x[plan.base_rows], small_data.train_y[plan.base_rows]
     replay, direct = (
-        Replay(n_components=16, n_samples=200, hidden=128).fit(x, y),
+        Replay(n_components=16, n_samples=100, hidden=128).fit(x, y),
         CategoryDiscoverer(n_components=16).fit(x, y),
     )
     seen = np.isin(small_data.test_y, plan.labelled)
@@ -44,6 +44,7 @@ def test_replay_learns_from_samples_alone_and_comes_close_to_the_direct_classifi
     replay.discover(small_data.train_x[plan.sessions[0].rows], n_novel=2)
     assert replay.network_ is not before
     assert len(replay.network_.classes_) == len(replay.model.classes_) == 6
+    assert set(replay.predict(small_data.test_x).tolist()) == set(replay.model.classes_.tolist())
 
 
 def test_replay_draws_the_same_samples_for_the_same_seed(small_data, small_plans):

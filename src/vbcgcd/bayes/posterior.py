@@ -351,7 +351,7 @@ def sample_embeddings(
     n_per_category: int,
     *,
     predictive: str = "plugin",
-    random_state: np.random.Generator | int | list[int] | None = None,
+    random_state: np.random.Generator | int | None = None,
 ) -> tuple[Array, Array]:
     """Reduced embeddings drawn from each category, as replay for a classifier that keeps no data.
 
@@ -361,7 +361,7 @@ def sample_embeddings(
     n_per_category : int
     predictive : {"plugin", "student"}
         Gaussian with the plug-in covariance, or the Student-t predictive.
-    random_state : Generator, int or list of int, optional
+    random_state : Generator or int, optional
 
     Returns
     -------

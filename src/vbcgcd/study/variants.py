@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.neural_network import MLPClassifier
 
 from vbcgcd.bayes import sample_embeddings
@@ -69,15 +67,16 @@ class Replay:
     """A neural classifier that learns only from samples of our posteriors (the paper's appendix on replay).
 
     After each session a fresh network is trained on equally many samples of every category, known and novel,
-    so that nothing but the posteriors is remembered.
+    so that nothing but the posteriors is remembered. Every epoch draws its samples anew: they cost
+    nothing, and a network that saw the same ones again would learn them by heart.
 
     Parameters
     ----------
-    n_samples : int, default=500
-        Drawn of each category.
+    n_samples : int, default=300
+        Drawn of each category in each epoch.
     hidden : int, default=512
         Units of the one hidden layer.
-    epochs : int, default=30
+    epochs : int, default=20
     random_state : int, default=0
     **options
         Of `CategoryDiscoverer`.
@@ -86,9 +85,9 @@ class Replay:
     def __init__(
         self,
         *,
-        n_samples: int = 500,
+        n_samples: int = 300,
         hidden: int = 512,
-        epochs: int = 30,
+        epochs: int = 20,
         random_state: int = 0,
         **options: Any,
     ) -> None:
@@ -98,11 +97,6 @@ class Replay:
     def fit(self, X: Any, y: Any) -> Replay:
         """Learn the labelled rows, then train on samples."""
         self.model.fit(X, y)
-        return self._train()
-
-    def partial_fit(self, X: Any, y: Any) -> Replay:
-        """Learn more labelled rows, then train on samples of all categories."""
-        self.model.partial_fit(X, y)
         return self._train()
 
     def discover(self, X: Any, *, n_novel: int | None = None) -> SessionReport:
@@ -122,13 +116,11 @@ class Replay:
         return self.model.nbytes
 
     def _train(self) -> Replay:
-        rows, codes = sample_embeddings(
-            self.model.posterior_, self.n_samples, random_state=[self.random_state, self.model.n_sessions_]
-        )
-        self.network_ = MLPClassifier(
-            (self.hidden,), batch_size=256, max_iter=self.epochs, random_state=self.random_state
-        )
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of epochs is meant
-            self.network_.fit(rows.astype(np.float32), codes)
+        known, session = self.model.posterior_, self.model.n_sessions_
+        rng = np.random.default_rng([self.random_state, session])
+        self.network_ = MLPClassifier((self.hidden,), batch_size=256, random_state=self.random_state)
+        for _ in range(self.epochs):
+            rows, codes = sample_embeddings(known, self.n_samples, random_state=rng)
+            order = rng.permutation(len(codes))
+            self.network_.partial_fit(rows[order], codes[order], classes=np.arange(len(known)))
         return self
