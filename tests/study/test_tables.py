@@ -107,7 +107,7 @@ def test_the_supervised_bound_of_forgetting(two):
 
 
 def test_cost_is_relative_to_ours(two):
-    slow = work(record(0, 0.6, 0.5, seconds=30.0, method="ncm"), label="ncm")
+    slow = work(*(record(s, 0.6, 0.5, seconds=30.0, method="ncm") for s in (0, 1)), label="ncm")
     table = rows("main", two + slow)[("method", "fit s", "session s", "x ours", "peak MB", "kB/category")]
     assert table.rows == [
         ("ours", "2.0", "1.00", "1.00", "1", "1.0"),
@@ -184,3 +184,9 @@ def test_the_terminal_table_is_narrow():
     text = out.file.getvalue()
     assert "1.00±0.10" in text
     assert "Note." in text
+
+
+def test_fewer_seeds_than_the_others_are_said(two):
+    less = work(record(0, 0.6, 0.5, method="ncm"), label="ncm")
+    table = rows("main", two + less)[("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")]
+    assert [row[0] for row in table.rows] == ["ours", "ncm [1 of 2 seeds]"]

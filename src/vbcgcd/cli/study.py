@@ -109,6 +109,23 @@ def methods() -> None:
 
 @app.command()
 @errors_are_messages
+def fetch(
+    name: Annotated[
+        str, typer.Argument(help="cifar100 (by torchvision) or hf:OWNER/NAME (by Hugging Face datasets).")
+    ],
+    folder: Annotated[Path, typer.Argument(help="Where to put it.")],
+) -> None:
+    """Fetch a public dataset, where a library that can do so is installed; else give --data a local path.
+
+    Example: vbcgcd study fetch cifar100 data/
+    """
+    from vbcgcd.study.datasets import fetch as fetch_dataset
+
+    console().print(f"Fetched. Use it with: vbcgcd study run main --data {fetch_dataset(name, folder)}")
+
+
+@app.command()
+@errors_are_messages
 def plan(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the plan (JSON).")],
@@ -237,7 +254,7 @@ def table(
         raise InputError(
             f"No finished run of {experiment} in {out}; run it with 'vbcgcd study run {experiment}'."
         )
-    for name, work in found.items():
+    for (name, _, _), work in found.items():
         _print(tables.tables_of(asked, work, data=name, protocol=protocol.value), format)
 
 

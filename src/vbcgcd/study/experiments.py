@@ -280,10 +280,10 @@ def plan_work(
 
 def finished_work(
     asked: Experiment, done: dict[str, Record], *, data: str | None = None, plan: str | None = None
-) -> dict[str, list[Work]]:
-    """Finished runs of an experiment by name of the data, from the records alone."""
+) -> dict[tuple[str, str, str], list[Work]]:
+    """Finished runs of an experiment, from the records alone, by data, plan and class order."""
     wanted_plan = asked.plan or plan
-    found: dict[str, list[Work]] = {}
+    found: dict[tuple[str, str, str], list[Work]] = {}
     for variant in asked.variants:
         for key, record in done.items():
             same = (
@@ -300,8 +300,10 @@ def finished_work(
             if not same or wanted_plan not in (None, record["plan"].get("plan")) or variant.second:
                 continue
             if data in (None, record["data"]):
-                work = Work(variant, record["plan"].get("seed", 0), key, record=record)
-                found.setdefault(record["data"], []).append(work)
+                about = record["plan"]
+                work = Work(variant, about.get("seed", 0), key, record=record)
+                place = (record["data"], str(about.get("plan")), str(about.get("order")))
+                found.setdefault(place, []).append(work)
     return found
 
 

@@ -123,6 +123,8 @@ def tables_of(
             groups.setdefault(item.variant.label, []).append(item.record)
     if not groups:
         return []
+    most = max(map(len, groups.values()))
+    groups = {f"{k} [{len(g)} of {most} seeds]" if len(g) < most else k: g for k, g in groups.items()}
     rows = published(asked.name, paper_dataset(data)) if paper else ()
     context = _Context(asked, data, protocol, groups, rows)
     return [_KINDS[kind](context) for kind in asked.tables]
