@@ -121,7 +121,7 @@ def run_job(
         if job.supervised
         else run_plan(make(), data, plan, number_known=job.number_known, progress=progress)
     )
-    bound = upper_bound(make, data, plan, progress=progress)
+    bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
     return {
         "key": key,
         "version": vbcgcd.__version__,
