@@ -85,4 +85,5 @@ def _dataset(
         np.asarray(test_x, dtype=np.float32),
         np.asarray(test_y),
         name=f"{items.name}{suffix}",
+        class_names=items.class_names,
     )

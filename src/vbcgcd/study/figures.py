@@ -162,8 +162,8 @@ def _dimensions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -
     figure, axes = _canvas(8, 4)
     at = np.arange(pair.first.shape[1])
     for rows, colour, side, label in (
-        (pair.first, BLUE, -0.2, pair.names[0]),
-        (pair.second, ORANGE, 0.2, pair.names[1]),
+        (pair.first, BLUE, -0.2, data.title(pair.names[0])),
+        (pair.second, ORANGE, 0.2, data.title(pair.names[1])),
     ):
         parts = axes.violinplot(list(rows.T), positions=at + side, widths=0.36, showextrema=False)
         for body in parts["bodies"]:
@@ -175,7 +175,7 @@ def _dimensions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -
     axes.set_ylabel("value")
     axes.grid(alpha=0.25, axis="y")
     axes.legend(frameon=False, title="class")
-    axes.set_title(f"Two categories differ in width as well as place, {data.name}", fontsize=12)
+    axes.set_title(f"The two nearest labelled classes, {data.name}", fontsize=12)
     return figure
 
 
@@ -199,7 +199,7 @@ def _estimators(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -
         image = ax.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit)
         ax.set_title(title, fontsize=11)
     figure.colorbar(image, ax=axes[1:], shrink=0.85)
-    figure.suptitle(f"Class {both.name} from {both.n_rows} rows, {data.name}", fontsize=12)
+    figure.suptitle(f"Class {data.title(both.name)} from {both.n_rows} rows, {data.name}", fontsize=12)
     return figure
 
 

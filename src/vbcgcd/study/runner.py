@@ -40,6 +40,8 @@ class Dataset:
     train_y, test_y : array (N,)
     name : str
         For tables and records.
+    class_names : tuple of str
+        What labels that are codes stand for; empty where labels are names themselves.
     """
 
     train_x: Array
@@ -47,6 +49,12 @@ class Dataset:
     test_x: Array
     test_y: Array
     name: str = "data"
+    class_names: tuple[str, ...] = ()
+
+    def title(self, label: Any) -> str:
+        """What a label stands for, in words."""
+        known = isinstance(label, int | np.integer) and 0 <= label < len(self.class_names)
+        return self.class_names[label] if known else str(label)
 
     @property
     def digest(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,7 +64,7 @@ def unit_variance(data: Dataset, plan: Plan) -> Dataset:
     scale = np.maximum(base.std(axis=0), 1e-12)
     scaled = ((x - base.mean(axis=0)) / scale for x in (data.train_x, data.test_x))
     train, test = scaled
-    return Dataset(train, data.train_y, test, data.test_y, data.name)
+    return replace(data, train_x=train, test_x=test)
 
 
 def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) -> ProgressTrace:
