@@ -210,8 +210,8 @@ def upper_bound(
 ) -> Bound:
     """Accuracy of the same method when every session's new rows come with their true labels.
 
-    A method with ``partial_fit`` learns them session by session; another is fitted on all of them at once, and
-    where its accuracy in the base session is known (``base``), it is not fitted for that again.
+    A method with ``partial_fit`` learns them session by session; another is fitted on all of them at once,
+    and where its accuracy in the base session is known (``base``), it is not fitted for that again.
     """
     check_plan(plan, data.train_y)
     progress("upper bound")
