@@ -273,8 +273,8 @@ def _stream(c: _Context) -> Table:
         rows.append((label, *percent, _mean(wrong, 1, 1)))
     notes = (
         "Rows of the sessions themselves, mean over sessions and seeds, %. precision, recall: of 'this row "
-        "is novel'. AUROC: of the novelty score. NMI, ARI: ids against true classes. |found - true|: error "
-        "of the number of categories.",
+        "is novel'. AUROC: of how novel each row is found once the session is learned. NMI, ARI: ids against "
+        "true classes. |found - true|: error of the number of categories.",
     )
     columns = ("method", "precision", "recall", "AUROC", "NMI", "ARI", "|found - true|")
     return Table(f"Judging the stream: {c.data}", columns, rows, notes)
