@@ -59,7 +59,8 @@ def test_what_cannot_be_embedded_is_named_and_the_rest_embedded(run, tmp_path):
     ("arguments", "word"),
     [
         (("absent.csv", "-o", "t.npz"), "absent.csv"),
-        (("t.csv", "-o", "t.csv"), ".npz"),
+        (("t.csv", "-o", "t.csv"), "is the data itself"),
+        (("t.csv", "-o", "out.csv"), ".npz"),
         (("t.csv", "-o", "no/t.npz"), "no folder"),
         (("t.csv", "-o", "t.npz", "--text", "body"), "body"),
         (("empty.csv", "-o", "t.npz"), "empty"),

@@ -68,7 +68,9 @@ def test_an_interrupted_run_resumes_and_gives_the_identical_table(
     again = finish(asked, small_data, small_plans, tmp_path / "cut")
     assert len(calls) == 5
     assert shown(asked, again) == shown(asked, whole)
-    from_records = finished_work(asked, Records(tmp_path / "cut").read())["digits", "tiny", "random"]
+    from_records = finished_work(asked, Records(tmp_path / "cut").read())[
+        "digits", "tiny", "random", small_data.digest
+    ]
     assert shown(asked, from_records) == shown(asked, whole)
 
 

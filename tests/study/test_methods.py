@@ -45,3 +45,8 @@ def test_a_missing_torch_is_one_clear_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match="pip install torch"):
         make_method("simgcd-frozen")
+
+
+def test_options_that_do_not_exist_are_refused():
+    with pytest.raises(InputError, match="nonsense"):
+        make_method("ours", nonsense=3)

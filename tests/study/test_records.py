@@ -41,6 +41,15 @@ def test_a_line_cut_off_by_a_crash_is_passed_over_and_not_glued_to_the_next(tmp_
             assert set(records.read()) == {"a", "c"}
 
 
+def test_a_line_cut_inside_a_letter_is_passed_over(tmp_path):
+    records = Records(tmp_path)
+    records.add({"key": "a", "label": "ü"})
+    whole = records.path.read_bytes()
+    records.path.write_bytes(whole + whole[: whole.index("ü".encode()) + 1])
+    with pytest.warns(UserWarning, match="line 2 is cut off"):
+        assert set(records.read()) == {"a"}
+
+
 def test_a_folder_that_cannot_be_made_is_one_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="Cannot write"):

@@ -87,6 +87,7 @@ def test_joint_scoring_is_named_and_shown(two):
     assert "joint" in table.notes[0]
     assert table.rows[0][1] == "63.50 ± 7.07"
     assert table.rows[0][4] == "20.00 ± 0.00"  # .96 - .76
+    assert table.rows[0][7] == "–"  # the bound is scored by equality, so a joint share would flatter
 
 
 def test_sessions_of_one_method_show_old_and_new(two):
@@ -190,3 +191,21 @@ def test_fewer_seeds_than_the_others_are_said(two):
     less = work(record(0, 0.6, 0.5, method="ncm"), label="ncm")
     table = rows("main", two + less)[("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")]
     assert [row[0] for row in table.rows] == ["ours", "ncm [1 of 2 seeds]"]
+
+
+def test_the_papers_figures_stand_beside_their_own_plan_only(two):
+    for item in two:
+        item.record["plan"]["plan"] = "b10t9"
+    [_, summary, *_] = tables_of(EXPERIMENTS["main"], two, data="cifar100")
+    assert [row[1] for row in summary.rows if row[0] == "paper: VB-CGCD"] == ["74.72"]
+    for item in two:
+        item.record["plan"]["plan"] = "custom"
+    [_, summary, *_] = tables_of(EXPERIMENTS["main"], two, data="cifar100")
+    assert len(summary.rows) == 1
+
+
+def test_classes_without_test_rows_leave_a_gap(two):
+    for item in two:
+        item.record["result"]["sessions"][-1]["frozen"]["new"] = None
+    table = rows("main", two)[("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")]
+    assert table.rows[0][3] == table.rows[0][5] == "–"

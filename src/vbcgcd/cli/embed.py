@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from vbcgcd.cli.common import console, errors_are_messages
+from vbcgcd.errors import InputError
 
 DataArgument = Annotated[
     Path,
@@ -75,6 +76,8 @@ def embed(
     from vbcgcd.embed import embed_parts
     from vbcgcd.study.datasets import dataset_parts
 
+    if output.exists() and data.exists() and output.samefile(data):
+        raise InputError(f"{output} is the data itself; choose another name for the embeddings.")
     columns = {"text": text, "image": image, "label": label}
     parts, names = dataset_parts(data, split=split, **{k: v for k, v in columns.items() if v is not None})
     options = {"size": size, "batch_size": batch_size, "device": device, "precision": precision.value}

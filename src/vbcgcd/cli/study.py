@@ -87,7 +87,7 @@ def list_experiments() -> None:
     for e in EXPERIMENTS.values():
         table.add_row(e.name, e.question, str(len(e.variants)))
     console().print(table)
-    console().print("runs: variants per seed; the experiments with one run also take --methods.")
+    console().print("runs: variants per seed. main, forgetting, bounds, long and scarce also take --methods.")
 
 
 @app.command()
@@ -212,9 +212,10 @@ def run(
     asked = _asked(experiment, methods, settings)
     dataset = load_dataset(data, embedder=embedder, progress=True)
     other = None if second is None else load_dataset(second, progress=True)
-    records = Records(out)
     plans = _plans(dataset, asked.plan or plan, order, seeds)
+    records = Records(out)
     work = experiments.plan_work(asked, dataset, other, plans, {} if again else records.read())
+    records.check_writable()
     finished = []
     with progress_bar() as bar:
         task = bar.add_task(asked.name, total=len(work))
@@ -254,7 +255,7 @@ def table(
         raise InputError(
             f"No finished run of {experiment} in {out}; run it with 'vbcgcd study run {experiment}'."
         )
-    for (name, _, _), work in found.items():
+    for (name, *_), work in found.items():
         _print(tables.tables_of(asked, work, data=name, protocol=protocol.value), format)
 
 
@@ -307,7 +308,11 @@ def _asked(name: str, methods: str | None, settings: list[str] | None) -> Any:
         options.setdefault(method, {})[option] = _value(value)
     if methods is None and not options:
         return asked
-    return with_methods(asked, expand_methods(methods or "ours"), options)
+    chosen = expand_methods(methods or "ours")
+    idle = [name for name in options if name not in chosen]
+    if idle:
+        raise InputError(f"--set speaks of {idle[0]}, which is not run; add it to --methods.")
+    return with_methods(asked, chosen, options)
 
 
 def _value(text: str) -> Any:

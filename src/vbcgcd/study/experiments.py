@@ -135,9 +135,9 @@ EXPERIMENTS = {
             "What do a diagonal covariance and fewer dimensions cost, and what do they save?",
             (
                 _ours("diagonal", covariance="diagonal"),
-                _ours("D = 100", n_components=100),
-                _ours("D = 200", n_components=200),
-                Variant("D = 384", Job("ours")),
+                _ours("D up to 100", n_components=100),
+                _ours("D up to 200", n_components=200),
+                Variant("D up to 384", Job("ours")),
             ),
             ("summary", "cost"),
         ),
@@ -280,10 +280,10 @@ def plan_work(
 
 def finished_work(
     asked: Experiment, done: dict[str, Record], *, data: str | None = None, plan: str | None = None
-) -> dict[tuple[str, str, str], list[Work]]:
-    """Finished runs of an experiment, from the records alone, by data, plan and class order."""
+) -> dict[tuple[str, str, str, str], list[Work]]:
+    """Finished runs of an experiment, from the records alone, by data, plan, class order and data digest."""
     wanted_plan = asked.plan or plan
-    found: dict[tuple[str, str, str], list[Work]] = {}
+    found: dict[tuple[str, str, str, str], dict[tuple[str, int], Work]] = {}
     for variant in asked.variants:
         for key, record in done.items():
             same = (
@@ -299,12 +299,13 @@ def finished_work(
             )
             if not same or wanted_plan not in (None, record["plan"].get("plan")) or variant.second:
                 continue
-            if data in (None, record["data"]):
-                about = record["plan"]
+            if data in (None, record["data"], record["data"].partition(",")[0]):
+                about, digest = record["plan"], record.get("data_digest", "")
+                place = (record["data"], str(about.get("plan")), str(about.get("order")), digest)
                 work = Work(variant, about.get("seed", 0), key, record=record)
-                place = (record["data"], str(about.get("plan")), str(about.get("order")))
-                found.setdefault(place, []).append(work)
-    return found
+                same_run = (variant.label, work.seed)
+                found.setdefault(place, {})[same_run] = work  # the last one, where a run was repeated
+    return {place: list(runs.values()) for place, runs in found.items()}
 
 
 def run_experiment(

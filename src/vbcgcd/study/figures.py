@@ -16,7 +16,7 @@ from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.experiments import Experiment, plan_work, run_experiment
 from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import Plan
-from vbcgcd.study.published import paper_dataset, published
+from vbcgcd.study.published import paper_dataset, paper_experiment, published
 from vbcgcd.study.records import Record, Records
 from vbcgcd.study.runner import Dataset
 from vbcgcd.study.traces import (
@@ -40,6 +40,8 @@ def check_figure(name: str, path: Path) -> None:
         raise InputError(f"No figure is called {name!r}; choose among {', '.join(FIGURES)}.")
     if path.suffix.lower() not in SUFFIXES:
         raise InputError(f"A figure is saved as {', '.join(SUFFIXES)}, got {str(path)!r}.")
+    if not path.absolute().parent.is_dir():
+        raise InputError(f"Cannot write {path}: there is no folder {path.parent}; make it first.")
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError("Figures need matplotlib; install it with: pip install 'vbcgcd[plot]'")
 
@@ -224,7 +226,7 @@ def _sessions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> 
     bound = [100 * r["bound"]["scores"][-1]["all"] for r in groups.get("ours", [])]
     if bound:
         axes.axhline(float(np.mean(bound)), color=GREY, ls="--", lw=1, label="ours, every class labelled")
-    for p in published("main", paper_dataset(data.name)):
+    for p in published(paper_experiment("main", plans[0].name), paper_dataset(data.name)):
         if p.method == "VB-CGCD":
             values = [p.base, *(s[0] for s in p.sessions)]
             axes.plot(range(len(values)), values, ":", color="black", lw=1, label="VB-CGCD as printed (DINO)")

@@ -206,4 +206,7 @@ def make_method(name: str, **options: Any) -> Method:
         raise InputError(
             f"{name} learns with torch, which is not installed; install it with: pip install torch"
         ) from None
-    return made(**{**card.options, **options})
+    try:
+        return made(**{**card.options, **options})
+    except TypeError as error:
+        raise InputError(f"{name} does not take these options: {error}.") from None

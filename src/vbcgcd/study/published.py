@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SOURCE", "Published", "paper_dataset", "published"]
+__all__ = ["SOURCE", "Published", "paper_dataset", "paper_experiment", "published"]
 
 SOURCE = "VB-CGCD paper (ICML 2025), DINO ViT-B/16"
 _SPELLINGS = {
@@ -53,6 +53,19 @@ def paper_dataset(name: str) -> str | None:
     """
     lower = name.lower().replace(" ", "")
     return next((d for d, spellings in _SPELLINGS.items() if any(s in lower for s in spellings)), None)
+
+
+def paper_experiment(experiment: str, plan: str | None) -> str:
+    """Which printed table an experiment on a plan may stand beside; empty for none.
+
+    Examples
+    --------
+    >>> paper_experiment("main", "b10t9")
+    'scarce'
+    """
+    if experiment in ("main", "long", "scarce"):
+        return {"b50t5": "main", "b50t10": "long", "b10t9": "scarce"}.get(plan or "", "")
+    return experiment if plan == "b50t5" else ""
 
 
 @cache

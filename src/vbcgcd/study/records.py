@@ -19,6 +19,8 @@ from vbcgcd.study.plans import Plan
 from vbcgcd.study.runner import Bound, Dataset, PlanResult, run_plan, upper_bound
 
 Record = dict[str, Any]
+#: Raised whenever scoring or a method changes what a run would give: older runs are then made again.
+REVISION = 1
 
 __all__ = ["Job", "Record", "Records", "job_key", "run_job"]
 
@@ -64,14 +66,25 @@ class Records:
         if not self.path.exists():
             return {}
         found: dict[str, Record] = {}
-        for number, line in enumerate(self.path.read_text(encoding="utf-8").splitlines(), start=1):
+        for number, line in enumerate(self.path.read_bytes().split(b"\n"), start=1):
             try:
-                record = json.loads(line)
+                record = json.loads(line.decode("utf-8"))
                 found[record["key"]] = record
-            except (json.JSONDecodeError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError):
                 if line.strip():
                     warnings.warn(f"{self.path}, line {number} is cut off and was passed over.", stacklevel=2)
         return found
+
+    def check_writable(self) -> None:
+        """Raise before the work if a run could not be written down after it."""
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with open(self.path, "ab"):
+                pass
+        except OSError as error:
+            raise InputError(
+                f"Cannot write to {self.path}: {error.strerror}; choose another --out."
+            ) from None
 
     def add(self, record: Record) -> None:
         """Append one run; it is on the disk when this returns."""
@@ -93,6 +106,7 @@ def job_key(job: Job, data_digest: str, plan_digest: str) -> str:
     """Name of a run: the same method, options, data, plan and version give the same key."""
     content = {
         "version": vbcgcd.__version__,
+        "revision": REVISION,
         "data": data_digest,
         "plan": plan_digest,
         "method": job.method,
@@ -122,17 +136,22 @@ def run_job(
         else run_plan(make(), data, plan, number_known=job.number_known, progress=progress)
     )
     bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
-    return {
-        "key": key,
-        "version": vbcgcd.__version__,
-        "data": data.name,
-        "plan": plan.about,
-        "method": job.method,
-        "options": job.options,
-        "number_known": job.number_known,
-        "result": None if result is None else _result(result),
-        "bound": _bound(bound),
-    }
+    record: Record = _plain(
+        {
+            "key": key,
+            "version": vbcgcd.__version__,
+            "revision": REVISION,
+            "data": data.name,
+            "data_digest": data.digest,
+            "plan": plan.about,
+            "method": job.method,
+            "options": job.options,
+            "number_known": job.number_known,
+            "result": None if result is None else _result(result),
+            "bound": _bound(bound),
+        }
+    )
+    return record
 
 
 def _result(result: PlanResult) -> dict[str, Any]:

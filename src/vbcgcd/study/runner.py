@@ -186,7 +186,7 @@ def _run_session(
     seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
     predicted, truth = method.predict(data.test_x[seen]), data.test_y[seen]
     groups = (truth, plan.labelled, known, session.novel)
-    novelty = _novelty(report)
+    novelty = getattr(report, "novelty_", None)
     return SessionResult(
         frozen=score_session(match.correct(predicted, truth), *groups),
         joint=score_session(joint_correct(predicted, truth), *groups),
@@ -198,17 +198,6 @@ def _run_session(
         seconds=cost.seconds,
         peak_bytes=cost.peak_bytes,
     )
-
-
-def _novelty(report: Any) -> Array | None:
-    """How novel the method finds each row once the session is learned.
-
-    The probability of all novel categories together where the report has probabilities, else its own score.
-    """
-    probabilities = getattr(report, "probabilities_", None)
-    if probabilities is None or len(report.novel) == 0:
-        return getattr(report, "novelty_", None)
-    return np.asarray(probabilities)[:, -len(report.novel) :].sum(axis=1)
 
 
 def upper_bound(

@@ -161,6 +161,7 @@ def _split_classes(n_classes: int, labelled_share: float, n_sessions: int) -> tu
     if n_novel < 1:
         raise InputError(
             f"{n_classes} classes, {labelled_share:.0%} of them labelled, are too few for {n_sessions} "
-            "sessions with a new class in each; ask for fewer sessions or a smaller labelled share."
+            "sessions with a new class in each; ask for fewer sessions or a smaller labelled share, "
+            "for example with 'vbcgcd study plan --sessions 2'."
         )
     return n_classes - n_sessions * n_novel, n_novel

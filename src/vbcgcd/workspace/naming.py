@@ -1,0 +1,128 @@
+"""Names of categories: plain text, unique among the live ones; the user's always win.
+
+Novel text categories are named after their distinctive terms: with tf(t, c) the share of term t in the texts
+of category c and f(t) its count in the whole session, the weight is tf(t, c) log(1 + A / f(t)), where A is
+the mean number of terms per category (TF-IDF with one document for each category). Pictures are named after
+the known categories that are nearest.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.errors import InputError
+from vbcgcd.labels import NONE_OF_THESE
+
+Array = NDArray[Any]
+LONGEST = 200
+#: Terms in the name of a text category, and categories in that of another.
+TERMS, LIKENESSES = 3, 2
+#: Terms considered; bounds the memory.
+MOST_TERMS = 20_000
+
+__all__ = ["check_name", "distinctive_terms", "label_name", "likeness", "unique_name"]
+
+
+def check_name(name: Any) -> str:
+    """A name that the user gives, or one clear error."""
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"A name must be text that is not empty, got {name!r}.")
+    name = name.strip()
+    if len(name) > LONGEST:
+        raise InputError(f"A name may have {LONGEST} characters, got {len(name)}.")
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
+        raise InputError(f"A name must not hold line breaks or other control characters, got {name!r}.")
+    if name == NONE_OF_THESE:
+        raise InputError(f"{NONE_OF_THESE!r} means that a row is refused; choose another name.")
+    return name
+
+
+def label_name(label: Any) -> str:
+    """The name of a category from its label."""
+    text = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in str(label)).strip()
+    return text[:LONGEST] or "unnamed"
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """``name``, or with the first free number after it.
+
+    Examples
+    --------
+    >>> unique_name("like cat", {"like cat", "dog"})
+    'like cat (2)'
+    """
+    taken = {NONE_OF_THESE, *taken}
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def distinctive_terms(
+    texts: Sequence[str], codes: Array, n_groups: int, *, n_terms: int = TERMS
+) -> list[str]:
+    """The most distinctive terms of each group of texts, joined by commas; empty where there are none.
+
+    Parameters
+    ----------
+    texts : sequence of str (N,)
+    codes : int array (N,)
+        Group of each text, 0 to ``n_groups - 1``.
+    n_groups : int
+    n_terms : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texts = ["my card was declined", "a declined card", "book a table", "a table for two"]
+    >>> distinctive_terms(texts, np.array([0, 0, 1, 1]), 2, n_terms=1)
+    ['card', 'table']
+    """
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(
+        ngram_range=(1, 2),
+        stop_words="english",
+        token_pattern=r"(?u)\b[^\W\d_]{2,}\b",
+        max_features=MOST_TERMS,
+    )
+    try:
+        counts = counter.fit_transform([text[:5000] for text in texts])
+    except ValueError:  # not a single term
+        return [""] * n_groups
+    terms = counter.get_feature_names_out()
+    # A term counts once for a text: a repeated word should not name a category.
+    counts.data[:] = 1
+    group = csr_matrix((np.ones(len(texts)), (codes, np.arange(len(texts)))), shape=(n_groups, len(texts)))
+    by_group = (group @ counts).toarray()
+    sums = np.maximum(by_group.sum(axis=1, keepdims=True), 1)
+    weight = by_group / sums * np.log1p(sums.mean() / np.maximum(by_group.sum(axis=0), 1))
+    sizes = np.bincount(codes, minlength=n_groups)
+    return [_joined(terms, weight[k], by_group[k], sizes[k], n_terms) for k in range(n_groups)]
+
+
+def _joined(terms: Array, weight: Array, count: Array, size: int, n_terms: int) -> str:
+    """The heaviest terms, without one that repeats the words of another."""
+    weight = np.where(count >= min(2, size), weight, 0.0)
+    chosen: list[str] = []
+    for place in np.lexsort((terms, -weight))[:50]:
+        term = str(terms[place])
+        words = set(term.split())
+        if weight[place] <= 0 or len(chosen) == n_terms:
+            break
+        if not any(words & set(other.split()) for other in chosen):
+            chosen.append(term)
+    return ", ".join(chosen)
+
+
+def likeness(similarity: Array, names: Sequence[str], *, n_names: int = LIKENESSES) -> str:
+    """``like cat, dog`` from the similarity to each known category, array (K,)."""
+    nearest = np.argsort(-similarity, kind="stable")[:n_names]
+    return f"like {', '.join(names[i] for i in nearest)}"[:LONGEST] if len(nearest) else ""

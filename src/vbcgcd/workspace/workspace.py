@@ -1,0 +1,484 @@
+"""`Workspace`: every command of a workspace as a method. It only wires the other modules."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from vbcgcd.embed import Embedder
+from vbcgcd.errors import InputError
+from vbcgcd.validation import check_number
+from vbcgcd.workspace.assignments import Assignments, check_pyarrow
+from vbcgcd.workspace.categories import Key, drop_draft, find, merge_draft, rename_draft, split_draft
+from vbcgcd.workspace.commits import Commit, Draft
+from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.data import Reader
+from vbcgcd.workspace.overview import Query
+from vbcgcd.workspace.posteriors import Shelf
+from vbcgcd.workspace.predictions import Explanation, check_reject, explained, predicted
+from vbcgcd.workspace.results import (
+    CategoryResult,
+    Configured,
+    Discovered,
+    Exported,
+    Learned,
+    Predictions,
+    Undone,
+    plain,
+)
+from vbcgcd.workspace.sessions import discover_draft, learn_base_draft, learn_more_draft
+from vbcgcd.workspace.state import Category, History
+from vbcgcd.workspace.store import NOTHING, Store
+from vbcgcd.workspace.transfer import export_to, import_from
+from vbcgcd.workspace.views import CategoryInfo, Changes, CommandInfo, Overview, SessionInfo
+
+PathLike = str | os.PathLike[str]
+Progress = bool | Callable[[int, int], None] | None
+
+__all__ = ["Workspace"]
+
+
+def _quiet(step: str) -> None:
+    """Tell nobody."""
+
+
+class Workspace:
+    """A folder that learns for years: labelled categories, and those found batch after batch.
+
+    Every command is one commit, which is there whole or not at all; what was learned before is never
+    rewritten. Ids of categories never change their meaning, names can. No items are stored, only their
+    references and assignments and, if asked for, a few short excerpts.
+
+    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``; with the options of
+    ``vbcgcd.items.read_items``), an ``Items``, or an array of embeddings (N, d), texts (N,) or pictures
+    (N, H, W, 3). A category is given by its id or its name; names are unique among the live categories.
+
+    Parameters
+    ----------
+    path : str or Path
+        An existing workspace; `Workspace.init` makes one.
+    embedder : Embedder, optional
+        In place of the one that the settings name.
+    cache : bool or path, default=True
+        Where embeddings are kept, as in ``vbcgcd.embed.embed_items``.
+    lock_timeout : float, default=0
+        Seconds to wait for another writer.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sklearn.datasets import load_iris
+    >>> from vbcgcd.workspace import Workspace
+    >>> X, y = load_iris(return_X_y=True)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> flowers = Workspace.init(pathlib.Path(folder.name) / "flowers")
+    >>> flowers.learn(X[:100], y[:100]).categories
+    {0: '0', 1: '1'}
+    >>> flowers.discover(X[100:], n_novel=1).categories
+    {2: 'novel-2'}
+    >>> _ = flowers.rename(2, "virginica")
+    >>> flowers.predict(X[[0, 149]]).name
+    ['0', 'virginica']
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: PathLike,
+        *,
+        embedder: Embedder | None = None,
+        cache: bool | PathLike = True,
+        lock_timeout: float = 0.0,
+    ) -> None:
+        check_number("lock_timeout", lock_timeout, low=0)
+        self.path = Path(path).absolute()
+        self._store = Store(self.path)
+        self._embedder, self._cache, self._timeout = embedder, cache, lock_timeout
+        self._tables: dict[int, Assignments] = {}
+        self._forget()
+        self._refresh()
+
+    @classmethod
+    def init(
+        cls,
+        path: PathLike,
+        *,
+        embedder: Embedder | PathLike | None = None,
+        cache: bool | PathLike = True,
+        lock_timeout: float = 0.0,
+        **settings: Any,
+    ) -> Workspace:
+        """Make a workspace in a folder that is empty or does not exist.
+
+        Parameters
+        ----------
+        path : str or Path
+        embedder : str, Path or Embedder, optional
+            What makes embeddings; None takes the offline default for the kind of items.
+        cache, lock_timeout
+            As for `Workspace`.
+        **settings
+            ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``; see
+            ``vbcgcd.workspace.config.check_config``.
+        """
+        given = None if embedder is None or isinstance(embedder, str | os.PathLike) else embedder
+        named = None if embedder is None or given is not None else os.fspath(embedder)  # type: ignore[arg-type]
+        config = check_config({**DEFAULTS, **settings, "embedder": named})
+        Store.create(
+            Path(path).absolute(), Draft("init", changes={"config": config}, parameters=plain(settings))
+        )
+        return cls(path, embedder=given, cache=cache, lock_timeout=lock_timeout)
+
+    @classmethod
+    def open(cls, path: PathLike, **options: Any) -> Workspace:
+        """An existing workspace; the options are those of `Workspace`."""
+        return cls(path, **options)
+
+    def learn(
+        self,
+        data: Any,
+        labels: Any = None,
+        *,
+        update_known: bool = False,
+        embedding_progress: Progress = None,
+        **columns: Any,
+    ) -> Learned:
+        """Learn labelled items: the base session.
+
+        A later call adds the labels that are not yet names of live categories; items of known categories
+        are assigned to them and, with ``update_known``, update their posteriors. The projection stays.
+
+        Parameters
+        ----------
+        data : path, Items or array
+            Items without a label are left out.
+        labels : array-like (N,), optional
+            For arrays.
+        update_known : bool
+        embedding_progress : bool or callable
+            As ``progress`` of ``vbcgcd.embed.embed_items``.
+        **columns
+            Options of ``vbcgcd.items.read_items``.
+        """
+        check_pyarrow()
+        with self._writing("learn") as history:
+            batch = self._reader().read(data, labels, progress=embedding_progress, **columns)
+            if history.state.model is None:
+                draft = learn_base_draft(history, batch)
+            else:
+                knowledge = self._shelf.knowledge(history.state)
+                draft = learn_more_draft(history, knowledge, batch, update_known=update_known)
+            commit = self._commit(draft, update_known=update_known, **columns)
+        return Learned(
+            commit.number,
+            commit.changes["session"],
+            len(batch) - commit.summary["unlabelled"],
+            _names(commit),
+            _counts(commit),
+            commit.summary["unlabelled"],
+            batch.failures,
+            commit.summary["seconds"],
+        )
+
+    def discover(
+        self,
+        data: Any,
+        n_novel: int | None = None,
+        *,
+        progress: Callable[[str], None] = _quiet,
+        embedding_progress: Progress = None,
+        **columns: Any,
+    ) -> Discovered:
+        """Find the novel categories of a batch without labels (labels in it are not looked at).
+
+        Parameters
+        ----------
+        data : path, Items or array
+        n_novel : int or None
+            Their number; None estimates it.
+        progress : callable
+            Told the name of each step.
+        embedding_progress, **columns
+            As in `learn`.
+        """
+        check_pyarrow()
+        with self._writing("discover") as history:
+            model = self._shelf.model(history.state)
+            batch = self._reader().read(data, progress=embedding_progress, **columns)
+            draft = discover_draft(history, model, batch, n_novel, progress)
+            commit = self._commit(draft, n_novel=n_novel, **columns)
+        told = commit.summary
+        return Discovered(
+            commit.number,
+            commit.changes["session"],
+            told["rows"],
+            told["known_rows"],
+            told["novel_rows"],
+            _names(commit),
+            _counts(commit),
+            told["estimated"],
+            told["novel_share"],
+            batch.failures,
+            told["seconds"],
+        )
+
+    def predict(
+        self, data: Any, reject: float | None = None, *, embedding_progress: Progress = None, **columns: Any
+    ) -> Predictions:
+        """Category, name, probability, novelty and second choice of each item. Nothing is stored.
+
+        Parameters
+        ----------
+        data : path, Items or array
+        reject : float, optional
+            Answer "none of these" where the novelty exceeds ``1 - reject``, the share of items of known
+            categories that are wrongly refused. None takes the setting ``reject``; 0 refuses nothing.
+        embedding_progress, **columns
+            As in `learn`.
+        """
+        state = self._refresh().state
+        rate = check_reject(state.config["reject"] if reject is None else reject)
+        knowledge = self._shelf.knowledge(state)
+        batch = self._reader().read(data, progress=embedding_progress, **columns)
+        return predicted(knowledge, state, batch, rate)
+
+    def explain(
+        self, data: Any, *, row: int = 0, n: int = 3, n_samples: int = 3, **columns: Any
+    ) -> Explanation:
+        """Why an item belongs to its category: distances, evidence against the runner-up, typical members.
+
+        Parameters
+        ----------
+        data : path, Items or array
+        row : int
+            Which of the items.
+        n : int
+            Candidates to show.
+        n_samples : int
+            Typical members of each.
+        **columns
+            As in `learn`.
+        """
+        state = self._refresh().state
+        knowledge = self._shelf.knowledge(state)
+        check_number("n", n, low=1, whole=True)
+        reader = self._reader()
+        items, maker = reader.items(data, columns)
+        check_number("row", row, low=0, high=len(items) - 1, whole=True)
+        batch = reader.embedded(items.take([row]), maker)
+        ledger = self._query().ledger
+
+        def typical(category: int) -> list[str]:
+            return [item.reference for item in ledger.typical(category, n_samples)]
+
+        return explained(knowledge, state, batch, typical, n=n)
+
+    def categories(self, *, n_samples: int = 5, retired: bool = False) -> tuple[CategoryInfo, ...]:
+        """The live categories, by rising id; ``retired`` adds those that were merged, split or dropped."""
+        self._refresh()
+        return self._query().categories(n_samples=n_samples, retired=retired)
+
+    def category(self, key: Key) -> Category:
+        """The live category with this id or name."""
+        return find(self._refresh().state, key)
+
+    def rename(self, key: Key, name: str) -> CategoryResult:
+        """Name a category. Any text of one line is a name; it must be free among the live categories."""
+        with self._writing("rename") as history:
+            return self._changed(self._commit(rename_draft(history.state, key, name)))
+
+    def merge(self, keys: Sequence[Key], name: str | None = None) -> CategoryResult:
+        """Make one new category of several, exactly: their sufficient statistics add.
+
+        The merged ones retire and point to it. Without ``name`` it takes over the best name: of the user,
+        else of a label, else of the largest. With covariance "shared" only means and counts add: the
+        common covariance stays that of the base session.
+        """
+        with self._writing("merge") as history:
+            knowledge = self._shelf.knowledge(history.state)
+            sizes = self._query().ledger.sizes()
+            return self._changed(self._commit(merge_draft(history, knowledge, keys, name, sizes)))
+
+    def split(
+        self,
+        key: Key,
+        data: Any,
+        n_parts: int = 2,
+        *,
+        names: Sequence[str] | None = None,
+        embedding_progress: Progress = None,
+        **columns: Any,
+    ) -> CategoryResult:
+        """Split a category by clustering those items of a batch that belong to it.
+
+        Its parts learn from these items alone, since no others are kept; it retires and points to them.
+
+        Parameters
+        ----------
+        key : int or str
+        data : path, Items or array
+            At least two items of the category for each part.
+        n_parts : int
+        names : sequence of str, optional
+            Of the parts, the largest first.
+        embedding_progress, **columns
+            As in `learn`.
+        """
+        check_pyarrow()
+        with self._writing("split") as history:
+            knowledge = self._shelf.knowledge(history.state)
+            find(history.state, key)
+            batch = self._reader().read(data, progress=embedding_progress, **columns)
+            draft = split_draft(history, knowledge, key, batch, n_parts, names)
+            return self._changed(self._commit(draft, **columns))
+
+    def drop(self, key: Key) -> CategoryResult:
+        """Retire a category; items that would be its own go to the others from now on."""
+        with self._writing("drop") as history:
+            self._shelf.knowledge(history.state)
+            return self._changed(self._commit(drop_draft(history.state, key)))
+
+    def undo(self) -> Undone:
+        """Take back the last command that is still in effect; again takes back the one before it."""
+        with self._writing("undo") as history:
+            trail = history.state.trail
+            if len(trail) < 2:
+                raise InputError("There is nothing left to undo: only init is in effect.")
+            return self._went("undo", goto=trail[-2], of=trail[-1])
+
+    def redo(self) -> Undone:
+        """Take back the last undo."""
+        with self._writing("redo") as history:
+            if not history.undone:
+                raise InputError(
+                    "There is no undo to take back: the last command was none, and what comes after an undo "
+                    "builds on it."
+                )
+            return self._went("redo", goto=history.undone[-1], of=history.undone[-1])
+
+    def config(self) -> dict[str, Any]:
+        """All settings."""
+        return dict(self._refresh().state.config)
+
+    def configure(self, **changes: Any) -> Configured:
+        """Change settings; see ``vbcgcd.workspace.config.check_config``."""
+        with self._writing("configure") as history:
+            checked = check_config(changes, learned=history.state.model is not None)
+            if not checked:
+                raise InputError(f"Give at least one setting; the settings are {', '.join(DEFAULTS)}.")
+            commit = self._commit(Draft("configure", changes={"config": checked}, parameters=checked))
+            return Configured(commit.number, dict(history.state.config))
+
+    def sessions(self, *, undone: bool = True) -> tuple[SessionInfo, ...]:
+        """The labelled and unlabelled sessions, first to last."""
+        self._refresh()
+        return self._query().sessions(undone=undone)
+
+    def history(self) -> tuple[CommandInfo, ...]:
+        """Every command that changed the workspace, first to last."""
+        self._refresh()
+        return self._query().commands()
+
+    def changes(self) -> Changes:
+        """What is different from the state before the last session."""
+        self._refresh()
+        return self._query().changes()
+
+    def overview(self, *, n_items: int = 5, n_map: int = 2000) -> Overview:
+        """All that a report needs: sessions, categories with their items, a map, and the last changes."""
+        self._refresh()
+        return self._query().overview(n_items=n_items, n_map=n_map)
+
+    def verify(self) -> int:
+        """Check every file against its digest; the number of files."""
+        return self._store.verify()
+
+    def export(self, path: PathLike) -> Exported:
+        """Write everything, with its whole history, into one file."""
+        return export_to(self._store, Path(path).absolute())
+
+    @classmethod
+    def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
+        """Make a workspace from an exported file in a folder that is empty or does not exist."""
+        import_from(Path(file), Path(path).absolute())
+        return cls(path, **options)
+
+    @property
+    def embedder(self) -> Mapping[str, Any] | None:
+        """What made the embeddings: name, kind, fingerprint, dimension; None before the base session."""
+        return self._refresh().state.embedder
+
+    @property
+    def last_commit(self) -> int:
+        """Number of the last commit."""
+        return len(self._refresh().commits)
+
+    def __repr__(self) -> str:
+        state = self._history.state
+        return f"Workspace({str(self.path)!r}, {len(state.where)} categories, commit {self._head.number})"
+
+    def _forget(self) -> None:
+        self._history, self._head = History(), NOTHING
+        self._shelf = Shelf(self._store, self._history)
+        self._answers: Query | None = None
+
+    def _refresh(self) -> History:
+        """Take in what other processes have committed."""
+        head = self._store.head()
+        if head == self._head:
+            return self._history
+        if head.number <= self._head.number:  # the folder was replaced, by an older copy for example
+            self._forget()
+            self._tables.clear()
+        for commit in self._store.commits(head, after=self._head):
+            self._history.append(commit)
+        self._head, self._answers = head, None
+        return self._history
+
+    @contextmanager
+    def _writing(self, command: str) -> Iterator[History]:
+        with self._store.writer(command, timeout=self._timeout):
+            yield self._refresh()
+
+    def _commit(self, draft: Draft, **parameters: Any) -> Commit:
+        said = {name: value for name, value in parameters.items() if value is not None}
+        full = Draft(
+            draft.command, draft.changes, plain({**draft.parameters, **said}), draft.summary, draft.files
+        )
+        commit, _ = self._store.append(full, self._head)
+        return self._refresh().commits[commit.number]
+
+    def _went(self, command: str, *, goto: int, of: int) -> Undone:
+        draft = Draft(command, changes={"goto": goto}, parameters={"of": of})
+        commit = self._commit(draft)
+        return Undone(commit.number, command, of, self._history.commits[of].command)
+
+    def _changed(self, commit: Commit) -> CategoryResult:
+        made = [Category.from_json(values) for values in commit.changes["categories"]]
+        return CategoryResult(
+            commit.number,
+            commit.command,
+            {category.id: category.name for category in made if category.live},
+            {category.id: category.name for category in made if not category.live},
+            _counts(commit),
+        )
+
+    def _reader(self) -> Reader:
+        state = self._history.state
+        return Reader(state.config, state.embedder, self._embedder, self._cache)
+
+    def _query(self) -> Query:
+        if self._answers is None:
+            self._answers = Query(self._store, self._history, self._shelf, self._tables)
+        return self._answers
+
+
+def _names(commit: Commit) -> dict[int, str]:
+    return {values["id"]: values["name"] for values in commit.changes["categories"]}
+
+
+def _counts(commit: Commit) -> dict[int, int]:
+    return {int(category): count for category, count in commit.summary.get("counts", {}).items()}

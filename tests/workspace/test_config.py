@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from vbcgcd.errors import InputError
+from vbcgcd.workspace.config import DEFAULTS, check_config
+
+
+def test_defaults_are_valid():
+    assert check_config(DEFAULTS) == DEFAULTS
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"colour": 1}, "no setting 'colour'"),
+        ({"reject": 1.5}, "reject must be"),
+        ({"reject": "x"}, "reject must be"),
+        ({"excerpts": -1}, "excerpts must be"),
+        ({"sample": 1.5}, "sample must be"),
+        ({"names": "poetic"}, "names must be"),
+        ({"kind": "sound"}, "kind must be"),
+        ({"embedder": 3}, "embedder must be"),
+        ({"model": 3}, "model must be options"),
+        ({"model": {"n_clusters": 3}}, "no option 'n_clusters'"),
+        ({"model": {"cluster": np.mean}}, "plain values"),
+    ],
+)
+def test_a_wrong_setting_is_one_clear_error(changes, message):
+    with pytest.raises(InputError, match=message):
+        check_config(changes)
+
+
+def test_what_was_learned_fixes_some_settings():
+    with pytest.raises(InputError, match="cannot change after the base session"):
+        check_config({"model": {}}, learned=True)
+    assert check_config({"reject": 0.05}, learned=True) == {"reject": 0.05}
+
+
+def test_settings_can_be_read_changed_and_undone(animals, blobs):
+    assert animals.config()["reject"] is None
+    assert (animals.predict(blobs.probe).category >= 0).all()
+    assert animals.configure(reject=0.05).config["reject"] == 0.05
+    refused = animals.predict(blobs.probe)
+    assert (refused.category == -1).any()
+    assert {n for n, c in zip(refused.name, refused.category, strict=True) if c == -1} == {"none of these"}
+    assert (animals.predict(blobs.probe, reject=0).category >= 0).all()
+    animals.undo()
+    assert animals.config()["reject"] is None
+    with pytest.raises(InputError, match="at least one setting"):
+        animals.configure()

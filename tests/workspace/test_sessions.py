@@ -1,0 +1,132 @@
+import numpy as np
+import pytest
+
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.errors import InputError
+from vbcgcd.items import Items
+from vbcgcd.workspace import Workspace
+
+
+def texts_of(*words, n=12):
+    return [f"{word} {word} please number{i}" for word in words for i in range(n)]
+
+
+def test_sessions_are_those_of_the_model(template, blobs):
+    workspace = Workspace.open(template)
+    model = CategoryDiscoverer(**workspace.config()["model"]).fit(
+        blobs.rows, np.unique(blobs.labels, return_inverse=True)[1]
+    )
+    report = model.discover(blobs.batch, n_novel=2)
+    [base, first] = workspace.sessions()
+    assert (base.command, base.session, base.rows, base.novel) == (
+        "learn",
+        0,
+        90,
+        {0: "cat", 1: "dog", 2: "owl"},
+    )
+    assert (first.command, first.session, first.known_rows) == ("discover", 1, report.n_known_rows)
+    assert first.counts == dict(
+        zip(*(a.tolist() for a in np.unique(report.labels_, return_counts=True)), strict=True)
+    )
+    assert first.estimated is False
+    assert first.summary["evidence"] == report.evidence
+    np.testing.assert_array_equal(workspace.predict(blobs.probe).category, model.predict(blobs.probe))
+
+
+def test_ids_and_session_numbers_are_never_used_again(animals, blobs):
+    found = animals.discover(blobs.batch + 30, n_novel=2)
+    assert (found.session, list(found.categories)) == (2, [5, 6])
+    animals.undo()
+    again = animals.discover(blobs.batch + 30, n_novel=1)
+    assert (again.session, list(again.categories)) == (3, [7])
+    undone = {s.session: s.undone for s in animals.sessions()}
+    assert undone == {0: False, 1: False, 2: True, 3: False}
+    assert [s.session for s in animals.sessions(undone=False)] == [0, 1, 3]
+
+
+def test_a_session_may_find_nothing(animals, blobs):
+    before = animals.categories(n_samples=0)
+    found = animals.discover(blobs.rows, n_novel=0)
+    assert (found.novel_rows, found.known_rows, found.categories) == (0, 90, {})
+    assert [c.id for c in animals.categories()] == [c.id for c in before]
+    assert not (animals.path / "commits" / f"{found.commit:06d}" / "posteriors.safetensors").exists()
+
+
+def test_a_later_labelled_session_adds_and_teaches_only_if_told_to(animals, blobs, answers):
+    rows, labels = np.vstack([blobs.rows[:10], blobs.rows[:10] + 50]), ["cat"] * 10 + ["emu"] * 10
+    taught = animals.categories()[0].taught
+    done = animals.learn(rows, labels)
+    assert (done.categories, done.counts) == ({5: "emu"}, {0: 10, 5: 10})
+    assert animals.categories()[0].taught == taught
+    assert animals.category("emu").birth == done.session == 2
+    animals.learn(rows[:10], labels[:10], update_known=True)
+    assert animals.categories()[0].taught == pytest.approx(taught + 10)
+    assert answers(Workspace.open(animals.path), blobs.probe) == answers(animals, blobs.probe)
+
+
+def test_rows_without_labels_are_counted_and_left_out(fresh, blobs):
+    labels = np.array([None if i % 10 == 0 else label for i, label in enumerate(blobs.labels)], dtype=object)
+    done = fresh.learn(Items("embedding", blobs.rows, [str(i) for i in range(90)], "here", labels))
+    assert (done.rows, done.unlabelled) == (81, 9)
+    assert sum(done.counts.values()) == 81
+
+
+def test_no_label_at_all_is_one_clear_error(fresh, blobs, tree):
+    before = tree(fresh.path)
+    with pytest.raises(InputError, match="has no labels"):
+        fresh.learn(blobs.rows)
+    assert tree(fresh.path) == before
+
+
+def test_novel_texts_are_named_by_their_terms_and_the_user_wins(tmp_path, words):
+    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
+    workspace.learn(texts_of("card", "table", "rain"), np.repeat(["pay", "eat", "wet"], 12))
+    found = workspace.discover(texts_of("music", "card", "flight"), n_novel=2)
+    assert sorted(name.split(",")[0].split()[0] for name in found.categories.values()) == ["flight", "music"]
+    assert {workspace.category(i).named_by for i in found.categories} == {"terms"}
+    [music] = [i for i, name in found.categories.items() if "music" in name]
+    workspace.rename(music, "songs")
+    workspace.discover(texts_of("music", "card"), n_novel=0)
+    assert workspace.category(music).name == "songs"
+    other = workspace.merge([music, *(set(found.categories) - {music})])
+    assert list(other.categories.values()) == ["songs"]
+
+
+def test_novel_pictures_are_named_by_what_they_are_like(tmp_path, monkeypatch):
+    pytest.importorskip("PIL")
+    monkeypatch.setenv("VBCGCD_CACHE", str(tmp_path / "cache"))
+
+    class Colours:
+        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
+
+        def embed(self, items):
+            return np.array([np.asarray(item, dtype=float).mean(axis=(0, 1)) for item in items])
+
+    rng = np.random.default_rng(0)
+
+    def pictures(colours, n):
+        plain = np.repeat(np.array(colours), n, axis=0)[:, None, None]
+        return np.clip(plain + rng.normal(0, 15, (len(plain), 4, 4, 3)), 0, 255).astype(np.uint8)
+
+    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), model={"count": "evidence"})
+    known = [[200, 40, 40], [40, 200, 40], [40, 40, 200]]
+    workspace.learn(pictures(known, 12), np.repeat(["red", "green", "blue"], 12))
+    found = workspace.discover(pictures([[200, 160, 40], [40, 40, 200]], 12), n_novel=1)
+    [name] = found.categories.values()
+    assert name in ("like red, green", "like green, red")
+
+
+def test_numbers_instead_of_names_where_asked_for(tmp_path, words):
+    workspace = Workspace.init(tmp_path / "w", embedder=words, names="number", model={"count": "evidence"})
+    workspace.learn(texts_of("card", "table"), np.repeat(["pay", "eat"], 12))
+    assert workspace.discover(texts_of("music"), n_novel=1).categories == {2: "novel-2"}
+
+
+def test_a_learned_base_can_be_undone_and_learned_again(fresh, blobs):
+    fresh.learn(blobs.rows, blobs.labels)
+    fresh.undo()
+    assert fresh.categories() == ()
+    assert fresh.embedder is None
+    done = fresh.learn(blobs.rows[:, :5], blobs.labels)
+    assert done.categories == {3: "cat", 4: "dog", 5: "owl"}
+    assert set(fresh.predict(blobs.rows[:, :5]).category) == {3, 4, 5}
