@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +20,7 @@ from vbcgcd.errors import InputError
 Array = NDArray[Any]
 META = "vbcgcd"
 
-__all__ = ["read_archive", "write_archive"]
+__all__ = ["read_archive", "write_archive", "written_whole"]
 
 
 def write_archive(
@@ -30,14 +32,34 @@ def write_archive(
     meta = {META: json.dumps({"kind": kind, "version": version, "values": values})}
     data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata=meta)
     try:
-        handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, aside = _open_aside(target)
     except OSError as error:
         raise InputError(
             f"Cannot write {target}: {error.strerror}; choose a folder that exists and can be written."
         ) from None
+    with _completed(handle, aside, target) as out:
+        out.write(data)
+
+
+@contextmanager
+def written_whole(target: Path) -> Iterator[BinaryIO]:
+    """A file to write to, put in the place of ``target`` once all of it is on the disk.
+
+    Written aside, synced, renamed; after any error, Ctrl-C included, the target is as it was.
+    """
+    with _completed(*_open_aside(target), target) as out:
+        yield out
+
+
+def _open_aside(target: Path) -> tuple[int, str]:
+    return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+
+
+@contextmanager
+def _completed(handle: int, aside: str, target: Path) -> Iterator[BinaryIO]:
     try:
         with os.fdopen(handle, "wb") as out:
-            out.write(data)
+            yield out
             out.flush()
             os.fsync(out.fileno())
         Path(aside).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.archive import written_whole
 from vbcgcd.embed.protocol import Embedder
 from vbcgcd.embed.registry import embedder as make_embedder
 from vbcgcd.embed.result import EmbedResult
@@ -184,21 +184,11 @@ def _plain_labels(labels: Any) -> Array:
 
 def write_arrays(target: Path, arrays: dict[str, Array]) -> None:
     """Write an ``.npz`` file aside, sync it, rename it; on an error the target stays as it was."""
-    handle, aside = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     try:
-        with os.fdopen(handle, "wb") as out:
+        with written_whole(target) as out:
             np.savez(out, allow_pickle=False, **arrays)
-            out.flush()
-            os.fsync(out.fileno())
-        mode = target.stat().st_mode & 0o777 if target.exists() else 0o644
-        Path(aside).chmod(mode)
-        Path(aside).replace(target)
     except OSError as error:
-        Path(aside).unlink(missing_ok=True)
         raise InputError(
             f"Cannot write {target}: {error.strerror or error}; the embeddings are in the cache, so after "
             "making room the same command is quick."
         ) from None
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.archive import written_whole
 from vbcgcd.errors import InputError
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.experiments import Experiment, plan_work, run_experiment
@@ -65,14 +66,11 @@ def draw(name: str, data: Dataset, plans: list[Plan], asked: Experiment, out: st
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure: complete, or the file stays as it was."""
-    aside = path.with_name(f".{os.getpid()}-{path.name}")
     try:
-        figure.savefig(aside, dpi=120, bbox_inches="tight")
-        os.replace(aside, path)
+        with written_whole(path) as file:
+            figure.savefig(file, format=path.suffix[1:].lower(), dpi=120, bbox_inches="tight")
     except OSError as error:
         raise InputError(f"Cannot write {path}: {error.strerror}.") from None
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.archive import written_whole
 from vbcgcd.errors import InputError
 from vbcgcd.study.shapes import PlanShape, class_order
 
@@ -200,18 +201,12 @@ def check_plan(plan: Plan, y: Array) -> Plan:
 def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     """Write a plan as a JSON file: complete, or the file stays as it was."""
     target = Path(path)
-    aside = target.with_name(f".{target.name}.{os.getpid()}.part")
     text = json.dumps({"format": FORMAT, "about": plan.about, **_content(plan)}, ensure_ascii=False)
     try:
-        with open(aside, "w", encoding="utf-8") as file:
-            file.write(text + "\n")
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(aside, target)
+        with written_whole(target) as file:
+            file.write(text.encode() + b"\n")
     except OSError as error:
         raise InputError(f"Cannot write the plan {target}: {error.strerror}.") from None
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:

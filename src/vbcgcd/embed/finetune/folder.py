@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from vbcgcd.archive import read_archive, write_archive
+from vbcgcd.archive import read_archive, write_archive, written_whole
 from vbcgcd.embed.hashing import digest_of, item_key
 from vbcgcd.errors import InputError
 
@@ -109,15 +108,5 @@ def read_adapters(folder: Path, page: dict[str, Any]) -> dict[str, Array]:
 
 def _write_json(path: Path, values: dict[str, Any]) -> None:
     """Aside, synced, renamed: the file is the old one or the new one, never half of it."""
-    handle, aside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            json.dump(values, out, indent=2, ensure_ascii=False)
-            out.write("\n")
-            out.flush()
-            os.fsync(out.fileno())
-        Path(aside).chmod(0o644)
-        Path(aside).replace(path)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
+    with written_whole(path) as out:
+        out.write(json.dumps(values, indent=2, ensure_ascii=False).encode() + b"\n")

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
+from vbcgcd.study.rivals.gcd import unit_rows
 from vbcgcd.study.rivals.labelled_by_ours import LabelledByOurs
 from vbcgcd.study.rivals.ncm import category_means
 
@@ -80,11 +81,11 @@ class FeCam(LabelledByOurs):
         for k in range(n_categories):
             matrix = self._matrix(rows[codes == k])
             factors.append(cholesky(self.mean_matrix_ if matrix is None else matrix, lower=True))
-        self.means_ = np.vstack([self.means_, _unit(category_means(rows, codes, n_categories))])
+        self.means_ = np.vstack([self.means_, unit_rows(category_means(rows, codes, n_categories))])
         self.factors_ = np.concatenate([self.factors_, np.stack(factors).astype(np.float32)])
 
     def _scores(self, rows: Array) -> Array:
-        unit, scores = _unit(rows), np.empty((len(rows), len(self.means_)))
+        unit, scores = unit_rows(rows), np.empty((len(rows), len(self.means_)))
         for k, (mean, factor) in enumerate(zip(self.means_, self.factors_, strict=True)):
             difference = (unit - mean).astype(np.float32)
             white = solve_triangular(factor, difference.T, lower=True, check_finite=False)
@@ -114,7 +115,3 @@ def correlation(covariance: Array) -> Array:
     """Entries divided by the standard deviations of both dimensions, so that the diagonal is one."""
     deviation = np.sqrt(np.maximum(np.diag(covariance), TINY))
     return np.asarray(covariance / np.outer(deviation, deviation))
-
-
-def _unit(rows: Array) -> Array:
-    return np.asarray(rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), TINY))
