@@ -48,7 +48,7 @@ def estimated(
     rows : array (N, d)
     responsibility : array (N, C)
     floor : float
-        Added to each variance.
+        No variance is smaller: without it a component on one row would be infinitely dense there.
     before : SphericalMixture, optional
         Where a component has no rows, its mean and variance are taken from here.
     """
@@ -56,7 +56,7 @@ def estimated(
     safe = np.maximum(mass, 1e-10)
     means = responsibility.T @ rows / safe[:, None]
     second = responsibility.T @ np.einsum("nd,nd->n", rows, rows) / safe
-    variances = np.maximum(second - np.einsum("cd,cd->c", means, means), 0) / dim + floor
+    variances = np.maximum((second - np.einsum("cd,cd->c", means, means)) / dim, floor)
     if before is not None:
         empty = mass <= 1e-10
         means = np.where(empty[:, None], before.means, means)
