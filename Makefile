@@ -8,7 +8,7 @@ BIN = $(VENV)/bin
 help:            ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
-demo: $(VENV)/.core   ## discover handwritten digits: a table and a picture
+demo: $(VENV)/.core   ## a workspace of handwritten digits: a table and a report
 	$(BIN)/vbcgcd demo
 
 test: $(VENV)/.dev lint   ## lint, types, import contracts, tests
@@ -45,7 +45,7 @@ $(BIN)/python:
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 $(VENV)/.core: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet -e '.[plot]'
+	$(BIN)/python -m pip install --quiet -e '.[workspace]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

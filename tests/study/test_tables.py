@@ -58,12 +58,15 @@ def two():
     return work(record(0, 0.6, 0.5), record(1, 0.7, 0.6))
 
 
+SUMMARY = ("method", "All", "Old", "New", "M_f", "M_d", "upper", "share", "of best")
+
+
 def rows(kind, made, **options):
     return {t.columns: t for t in tables_of(EXPERIMENTS[kind], made, data="other", **options)}
 
 
 def test_the_summary_by_hand(two):
-    table = rows("main", two)[("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")]
+    table = rows("main", two)[SUMMARY]
     # All: (6 * .6 + 2 * .5) / 8 = .575 and (6 * .7 + 2 * .6) / 8 = .675, sample sd .0707
     assert table.rows == [
         (
@@ -75,19 +78,20 @@ def test_the_summary_by_hand(two):
             "62.50 ± 3.54",
             "80.00",
             "0.781 ± 0.088",
+            "0.781",
         )
     ]
     assert "frozen" in table.notes[0]
 
 
 def test_joint_scoring_is_named_and_shown(two):
-    table = rows("main", two, protocol="joint")[
-        ("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")
-    ]
+    table = rows("main", two, protocol="joint")[SUMMARY]
     assert "joint" in table.notes[0]
     assert table.rows[0][1] == "63.50 ± 7.07"
     assert table.rows[0][4] == "20.00 ± 0.00"  # .96 - .76
-    assert table.rows[0][7] == "–"  # the bound is scored by equality, so a joint share would flatter
+    assert (
+        table.rows[0][7] == table.rows[0][8] == "–"
+    )  # the bound is scored by equality, so a joint share would flatter
 
 
 def test_sessions_of_one_method_show_old_and_new(two):
@@ -119,7 +123,7 @@ def test_cost_is_relative_to_ours(two):
 def test_the_papers_figures_stand_beside_ours_where_it_prints_them(two):
     [sessions, summary, *_] = tables_of(EXPERIMENTS["main"], two, data="cifar100-any-embedder")
     printed = [row for row in summary.rows if row[0] == "paper: VB-CGCD"]
-    assert printed == [("paper: VB-CGCD", "81.23", "81.84", "75.70", "–", "79.14", "–", "–")]
+    assert printed == [("paper: VB-CGCD", "81.23", "81.84", "75.70", "–", "79.14", "–", "–", "–")]
     assert any("as printed" in note for note in summary.notes)
     assert ("paper: VB-CGCD", "0", "91.68", "", "") in sessions.rows
     assert all(
@@ -189,8 +193,15 @@ def test_the_terminal_table_is_narrow():
 
 def test_fewer_seeds_than_the_others_are_said(two):
     less = work(record(0, 0.6, 0.5, method="ncm"), label="ncm")
-    table = rows("main", two + less)[("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")]
+    table = rows("main", two + less)[SUMMARY]
     assert [row[0] for row in table.rows] == ["ours", "ncm [1 of 2 seeds]"]
+
+
+def test_of_best_divides_by_the_largest_bound(two):
+    other = work(record(0, 0.6, 0.5, method="ncm"), label="ncm")
+    other[0].record["bound"]["scores"][-1]["all"] = 0.5
+    table = rows("main", two + other)[SUMMARY]
+    assert [row[8] for row in table.rows] == ["0.781", "0.719"]  # .575 / .8, not .575 / .5
 
 
 def test_the_papers_figures_stand_beside_their_own_plan_only(two):
@@ -207,5 +218,5 @@ def test_the_papers_figures_stand_beside_their_own_plan_only(two):
 def test_classes_without_test_rows_leave_a_gap(two):
     for item in two:
         item.record["result"]["sessions"][-1]["frozen"]["new"] = None
-    table = rows("main", two)[("method", "All", "Old", "New", "M_f", "M_d", "upper", "share")]
+    table = rows("main", two)[SUMMARY]
     assert table.rows[0][3] == table.rows[0][5] == "–"

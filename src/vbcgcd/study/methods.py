@@ -75,7 +75,12 @@ OURS = (
 )
 RIVALS = (
     MethodCard(
-        "ncm", "class means, Euclidean distance; our clustering", f"{_RIVALS}.ncm:Ncm", "iCaRL, CVPR", 2017
+        "ncm",
+        "class means, Euclidean distance; our clustering",
+        f"{_RIVALS}.ncm:Ncm",
+        "iCaRL, CVPR",
+        2017,
+        _NUMBER_GIVEN,
     ),
     MethodCard(
         "ncm-kmeans",
@@ -91,9 +96,15 @@ RIVALS = (
         f"{_RIVALS}.pe:PointEstimate",
         "VB-CGCD, ICML",
         2025,
+        _NUMBER_GIVEN,
     ),
     MethodCard(
-        "lda", "shared covariance; our clustering", f"{_RIVALS}.lda:Lda", "Deep SLDA, CVPR workshops", 2020
+        "lda",
+        "shared covariance; our clustering",
+        f"{_RIVALS}.lda:Lda",
+        "Deep SLDA, CVPR workshops",
+        2020,
+        _NUMBER_GIVEN,
     ),
     MethodCard(
         "fecam",
@@ -101,6 +112,7 @@ RIVALS = (
         f"{_RIVALS}.fecam:FeCam",
         "FeCAM, NeurIPS",
         2023,
+        _NUMBER_GIVEN,
     ),
     MethodCard(
         "gcd-frozen",

@@ -121,3 +121,19 @@ def test_a_rival_runs_over_a_plan(name, small_data, small_plans):
     result = run_plan(make_method(name), small_data, small_plans[0])
     assert result.final.all > 0.6
     assert result.found == [2, 2]
+
+
+@pytest.mark.parametrize("name", ALL[1:])
+def test_options_that_no_method_can_mean_are_refused(name, small_data, small_plans):
+    base = small_plans[0].base_rows
+    numbers = [
+        option
+        for option, parameter in inspect.signature(type(made(name)).__init__).parameters.items()
+        if isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool)
+    ]
+    for option in numbers:
+        for value in (-1, float("nan"), "many"):
+            method = made(name).set_params(**{option: value})
+            with pytest.raises(InputError, match=option):
+                method.fit(small_data.train_x[base], small_data.train_y[base])
+            assert not hasattr(method, "classes_")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
-from typing import Any
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +15,7 @@ from sklearn.base import BaseEstimator
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels
 from vbcgcd.study.protocol import Outcome
-from vbcgcd.validation import check_labels, check_number, check_rows
+from vbcgcd.validation import check_choice, check_labels, check_number, check_rows
 
 Array = NDArray[Any]
 
@@ -33,6 +36,8 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         Unlabelled sessions so far.
     """
 
+    #: Smallest and largest value of options for which "counts from 1, others from 0" does not say all.
+    _limits: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
     #: Overridden by each rival's ``__init__`` (scikit-learn's convention: all options are keyword arguments).
     random_state: int | None = 0
     classes_: Array
@@ -70,6 +75,7 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         X : array-like (N, d)
         y : array-like (N,)
         """
+        self._check_options()
         rows = check_rows(self, X, reset=True).astype(np.float64)
         classes, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
         self.__dict__.pop("classes_", None)  # until `_fit` has succeeded, the rival is not fitted
@@ -102,6 +108,20 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         """Id of each row, array (N,)."""
         self._check_fitted()
         return np.asarray(self.classes_[self._predict(check_rows(self, X).astype(np.float64))])
+
+    def _check_options(self) -> None:
+        """Whole numbers are counts from 1, other numbers are at least 0; rates and temperatures above it."""
+        for name, parameter in inspect.signature(type(self).__init__).parameters.items():
+            default, value = parameter.default, getattr(self, name, None)
+            positive = name.endswith(("rate", "temperature"))
+            low, high = self._limits.get(name, (1 if isinstance(default, int) else 0, np.inf))
+            if name == "random_state":
+                check_number(name, value, low=0, whole=True, words=(None,))
+            elif isinstance(default, bool):
+                check_choice(name, value, (True, False))
+            elif isinstance(default, int | float):
+                whole, above = isinstance(default, int), 0 if positive else -np.inf
+                check_number(name, value, low=low, above=above, high=high, whole=whole)
 
     def _rng(self) -> np.random.Generator:
         """A generator for the step at hand: other numbers in each session, the same for the same seed."""

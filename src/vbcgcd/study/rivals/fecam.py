@@ -36,6 +36,8 @@ class FeCam(LabelledByOurs):
         Weight of the mean covariance that is added off the diagonal.
     cluster : {"ours", "kmeans"}, default="ours"
         Who names the rows of a session; see `LabelledByOurs`.
+    count : str, default="rehearsal"
+        How the inner model counts the novel categories where their number is not given.
     random_state : int or None, default=0
 
     Attributes
@@ -58,11 +60,13 @@ class FeCam(LabelledByOurs):
         gamma1: float = 1.0,
         gamma2: float = 0.0,
         cluster: str = "ours",
+        count: str = "rehearsal",
         random_state: int | None = 0,
     ) -> None:
         self.gamma1 = gamma1
         self.gamma2 = gamma2
         self.cluster = cluster
+        self.count = count
         self.random_state = random_state
 
     def _start(self, rows: Array, codes: Array, n_categories: int) -> None:

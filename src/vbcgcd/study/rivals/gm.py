@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -90,6 +91,8 @@ class GrowMergeFrozen(HeadRival):
         Spread of replayed rows, novelty threshold, and threshold of similar pairs.
     """
 
+    _limits = MappingProxyType({"novel_percentile": (0, 100), "merge_momentum": (0, 1)})
+
     def __init__(
         self,
         *,
@@ -122,7 +125,7 @@ class GrowMergeFrozen(HeadRival):
 
     def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array]:
         rows, n_known = unit_rows(rows), len(self.weights_)
-        projected = self._project(rows)
+        novelty, projected = self._novelty(rows), self._project(rows)
         best = (projected @ unit_rows(self.prototypes_).T).max(1)
         novel = np.flatnonzero(best < self.threshold_)
         if len(novel) < n_novel:
@@ -132,7 +135,7 @@ class GrowMergeFrozen(HeadRival):
             fresh, codes = self._grow(rows[novel], projected[novel], n_novel, generator)
             self.weights_ = np.concatenate([self.weights_, fresh])
             self._merge(rows, rows[novel], n_known + codes, generator)
-        codes, novelty = self._answer(rows, n_known)
+        codes = self._cosines(rows).argmax(1)
         self._add_prototypes(rows, codes, n_known)
         return codes, novelty
 

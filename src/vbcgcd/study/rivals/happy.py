@@ -121,9 +121,9 @@ class HappyFrozen(HeadRival):
 
     def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array]:
         rows, n_known = unit_rows(rows), len(self.weights_)
-        fresh = self._new_rows(self._project(rows), n_novel)
-        self._train(rows, fresh)
-        codes, novelty = self._answer(rows, n_known)
+        novelty = self._novelty(rows)
+        self._train(rows, self._new_rows(self._project(rows), n_novel))
+        codes = self._cosines(rows).argmax(1)
         self._add_prototypes(rows, codes, n_known)
         return codes, novelty
 

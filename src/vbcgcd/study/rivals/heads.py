@@ -19,7 +19,6 @@ from torch.nn import functional as F
 
 from vbcgcd.errors import InputError
 from vbcgcd.study.rivals.base import Rival
-from vbcgcd.validation import check_number
 
 Array = NDArray[Any]
 
@@ -204,15 +203,8 @@ class HeadRival(Rival):
     radius_: float
 
     def _check_options(self) -> None:
-        """Counts are whole numbers from 1, everything else that is a number is at least 0."""
+        super()._check_options()
         best_device(self.device)
-        for name, value in self.get_params().items():
-            if name.endswith(("epochs", "size", "steps", "n_pseudo_sessions")):
-                check_number(name, value, low=1, whole=True)
-            elif name.endswith(("rate", "temperature")):
-                check_number(name, value, above=0)
-            elif isinstance(value, float):
-                check_number(name, value, low=0)
 
     def _tensor(self, array: Array, *, learn: bool = False) -> Tensor:
         tensor = torch.tensor(array, dtype=torch.float32, device=best_device(self.device))
@@ -220,7 +212,6 @@ class HeadRival(Rival):
 
     def _fit_head(self, rows: Array, codes: Array, n_categories: int, *, epochs: int, rate: float) -> None:
         """Supervised cross-entropy on both views of unit rows (N, d); the head starts at the class means."""
-        self._check_options()
         generator = seeded(self._rng())
         means = unit_means(rows, codes, n_categories)
         self.view_factor_ = view_factor(rows, codes, means)
@@ -291,9 +282,6 @@ class HeadRival(Rival):
     def _predict(self, rows: Array) -> Array:
         return np.asarray(self._cosines(rows).argmax(1))
 
-    def _answer(self, rows: Array, n_known: int) -> tuple[Array, Array]:
-        """Codes (N,), and 1 - best known probability (N,)."""
-        scores = self._cosines(rows) / HEAD_TEMPERATURE
-        shares = np.exp(scores - scores.max(1, keepdims=True))
-        shares /= shares.sum(1, keepdims=True)
-        return scores.argmax(1), 1 - shares[:, :n_known].max(1)
+    def _novelty(self, rows: Array) -> Array:
+        """How far each row (N, d) is from the head as it stands: before a session, from what is known."""
+        return np.asarray(-self._cosines(rows).max(1))

@@ -43,6 +43,7 @@ class LabelledByOurs(Rival):
     """
 
     cluster: str
+    count: str
     inner_: CategoryDiscoverer | None
     codes_: Array
     _pending: tuple[Array, CategoryDiscoverer, Any] | None = None
@@ -94,7 +95,8 @@ class LabelledByOurs(Rival):
         check_choice("cluster", self.cluster, ("ours", "kmeans"))
         self.inner_ = None
         if self.cluster == "ours":
-            self.inner_ = CategoryDiscoverer(random_state=self.random_state).fit(rows, codes)
+            inner = CategoryDiscoverer(count=self.count, random_state=self.random_state)
+            self.inner_ = inner.fit(rows, codes)
         self._start(rows, codes, n_categories)
         self.codes_ = np.arange(n_categories)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ class Lda(LabelledByOurs):
         Weight of the mean variance in the covariance.
     cluster : {"ours", "kmeans"}, default="ours"
         Who names the rows of a session; see `LabelledByOurs`.
+    count : str, default="rehearsal"
+        How the inner model counts the novel categories where their number is not given.
     random_state : int or None, default=0
 
     Attributes
@@ -46,11 +49,19 @@ class Lda(LabelledByOurs):
     scatter_: Array
     n_rows_: int
 
+    _limits = MappingProxyType({"shrinkage": (0, 1)})
+
     def __init__(
-        self, *, shrinkage: float = 1e-4, cluster: str = "ours", random_state: int | None = 0
+        self,
+        *,
+        shrinkage: float = 1e-4,
+        cluster: str = "ours",
+        count: str = "rehearsal",
+        random_state: int | None = 0,
     ) -> None:
         self.shrinkage = shrinkage
         self.cluster = cluster
+        self.count = count
         self.random_state = random_state
 
     @property

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -151,6 +152,8 @@ class MetaGcdFrozen(HeadRival):
     weights_, projection_, view_factor_ : float32 arrays (K, d), (d, d), (d, d)
     """
 
+    _limits = MappingProxyType({"neighbour_similarity": (0, 1), "neighbour_weight": (0, 1)})
+
     def __init__(
         self,
         *,
@@ -177,7 +180,6 @@ class MetaGcdFrozen(HeadRival):
         self.device = device
 
     def _fit(self, rows: Array, codes: Array, n_categories: int) -> None:
-        self._check_options()
         rows, rng = unit_rows(rows), self._rng()
         self.means_ = unit_means(rows, codes, n_categories)
         self.view_factor_ = view_factor(rows, codes, self.means_)
@@ -228,7 +230,7 @@ class MetaGcdFrozen(HeadRival):
 
     def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array]:
         rows, rng, n_known = unit_rows(rows), self._rng(), len(self.means_)
-        generator = seeded(rng)
+        generator, novelty = seeded(rng), self._novelty(rows)
         data, projection = self._tensor(rows), self._tensor(self.projection_, learn=True)
         for batch in batches(len(rows), self.batch_size, generator):
             projection = self._inner_step(projection, data[batch], generator)
@@ -238,7 +240,7 @@ class MetaGcdFrozen(HeadRival):
         means = unit_means(rows, codes, n_known + n_novel)[n_known:]
         self.means_ = np.concatenate([self.means_, means])
         self._set_head()
-        return codes, -self._cosines(rows)[:, :n_known].max(1)
+        return codes, novelty
 
     def _set_head(self) -> None:
         """Centroids are kept before the projection, linear up to length, and follow it as it moves."""

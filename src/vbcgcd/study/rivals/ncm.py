@@ -27,6 +27,8 @@ class Ncm(LabelledByOurs):
     ----------
     cluster : {"ours", "kmeans"}, default="ours"
         Who names the rows of a session; see `LabelledByOurs`.
+    count : str, default="rehearsal"
+        How the inner model counts the novel categories where their number is not given.
     random_state : int or None, default=0
 
     Attributes
@@ -36,8 +38,11 @@ class Ncm(LabelledByOurs):
 
     means_: Array
 
-    def __init__(self, *, cluster: str = "ours", random_state: int | None = 0) -> None:
+    def __init__(
+        self, *, cluster: str = "ours", count: str = "rehearsal", random_state: int | None = 0
+    ) -> None:
         self.cluster = cluster
+        self.count = count
         self.random_state = random_state
 
     def _start(self, rows: Array, codes: Array, n_categories: int) -> None:

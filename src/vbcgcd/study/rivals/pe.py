@@ -39,6 +39,8 @@ class PointEstimate(LabelledByOurs):
         half, its quarter, ... for a fifth of the labelled rows, learned from the rest.
     cluster : {"ours", "kmeans"}, default="ours"
         Who names the rows of a session; see `LabelledByOurs`.
+    count : str, default="rehearsal"
+        How the inner model counts the novel categories where their number is not given.
     random_state : int or None, default=0
 
     Attributes
@@ -63,10 +65,12 @@ class PointEstimate(LabelledByOurs):
         *,
         n_components: int | str | None = "held-out",
         cluster: str = "ours",
+        count: str = "rehearsal",
         random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.cluster = cluster
+        self.count = count
         self.random_state = random_state
 
     def _start(self, rows: Array, codes: Array, n_categories: int) -> None:

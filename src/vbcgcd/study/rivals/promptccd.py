@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,8 @@ class PromptCcdFrozen(Rival):
     view_factor_: Array
     pool_: SphericalMixture
     mixture_: SphericalMixture
+
+    _limits = MappingProxyType({"supervised_weight": (0, 1), "epochs": (0, np.inf)})
 
     def __init__(
         self,

@@ -86,7 +86,7 @@ class SimGcdFrozen(HeadRival):
         self._fit_head(unit_rows(rows), codes, n_categories, epochs=self.epochs, rate=self.learning_rate)
 
     def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array]:
-        rng, n_known = self._rng(), len(self.weights_)
+        rng, novelty = self._rng(), self._novelty(rows)
         generator = seeded(rng)
         fresh = unit_rows(rng.standard_normal((n_novel, rows.shape[1])))
         weights = self._tensor(np.concatenate([self.weights_, fresh]), learn=True)
@@ -104,7 +104,7 @@ class SimGcdFrozen(HeadRival):
 
         self._sgd([weights, projection], loss, len(rows), generator)
         self._keep(weights, projection)
-        return self._answer(rows, n_known)
+        return self._cosines(rows).argmax(1), novelty
 
     def _temperature(self, epoch: int) -> float:
         """The teacher's temperature falls linearly over the epochs."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from vbcgcd.study.rivals.base import Rival
-from vbcgcd.validation import check_number
 
 Array = NDArray[Any]
 TINY = 1e-12
@@ -70,6 +70,8 @@ class VbReleased(Rival):
     covariances_: Array
     steps_: Array
 
+    _limits = MappingProxyType({"n_steps": (0, np.inf), "warm_up": (0, np.inf), "decay": (0, 1)})
+
     def __init__(
         self,
         *,
@@ -98,9 +100,6 @@ class VbReleased(Rival):
         self.random_state = random_state
 
     def _fit(self, rows: Array, codes: Array, n_categories: int) -> None:
-        check_number("n_components", self.n_components, low=1, whole=True)
-        check_number("n_steps", self.n_steps, low=0, whole=True)
-        check_number("batch_size", self.batch_size, low=1, whole=True)
         pca = PCA(min(self.n_components, *rows.shape), svd_solver="full").fit(rows)
         self.centre_, self.projection_ = pca.mean_, pca.components_
         self.scale_ = np.sqrt(np.maximum(pca.explained_variance_, TINY * pca.explained_variance_[0] + TINY))
