@@ -8,6 +8,7 @@ from vbcgcd.bayes import (
     Posterior,
     Prior,
     Statistics,
+    deviation,
     elbo,
     kl_divergence,
     log_evidence,
@@ -149,6 +150,23 @@ def test_statistics_are_recovered_from_the_posterior(make_problem, seed, structu
     np.testing.assert_allclose(found.count, statistics.count, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(found.mean, statistics.mean, rtol=1e-8, atol=1e-8)
     np.testing.assert_allclose(found.scatter, statistics.scatter, rtol=1e-8, atol=1e-8)
+
+
+@quick
+@given(seed=SEEDS, structure=st.sampled_from(["full", "diagonal", "shared"]), kappa=st.floats(0.001, 10))
+def test_deviation_is_that_of_the_rows(make_problem, seed, structure, kappa):
+    rows, labels = make_problem(seed)
+    prior = Prior(4, kappa=kappa, nu=9.0, structure=structure)
+    posterior = posterior_of(prior, statistics_by_label(rows, labels, 4, structure=structure))
+    own = [rows[labels == k] for k in range(3)]
+    expected = [np.sqrt(part.var(axis=0, ddof=1).mean()) if len(part) > 1 else np.nan for part in own]
+    if structure == "shared":
+        together = np.concatenate([part - part.mean(axis=0) for part in own])
+        expected = [np.sqrt((together**2).sum() / ((len(rows) - 3) * 4))] * 3
+    found = deviation(prior, posterior)
+    assert found.shape == (4,)
+    np.testing.assert_allclose(found[:3], expected, rtol=1e-6, atol=1e-8)
+    assert structure == "shared" or np.isnan(found[3])  # it has no rows
 
 
 @pytest.mark.parametrize("dim", [64, 384])

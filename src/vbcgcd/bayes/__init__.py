@@ -11,6 +11,7 @@ from vbcgcd.bayes.alignment import (
 from vbcgcd.bayes.classifier import Classifier, Metric, Predictive, log_normalise
 from vbcgcd.bayes.posterior import (
     Posterior,
+    deviation,
     elbo,
     kl_divergence,
     log_evidence,
@@ -44,6 +45,7 @@ __all__ = [
     "align",
     "bhattacharyya",
     "choose_strength",
+    "deviation",
     "elbo",
     "kl_divergence",
     "log_det_along_path",
