@@ -32,20 +32,22 @@ def embedder(
     name_or_path : str or path, optional
         None takes what needs no hub: EfficientNet-Lite0 for images (trained with ImageNet labels),
         all-MiniLM-L6-v2 for texts. For images otherwise ``'dino-vitb16'``, ``'dino-vits16'``,
-        ``'dinov2-vitb14'``, any model of transformers by hub name or folder, a file of weights, or
-        ``'timm:NAME'``. For texts any model of sentence-transformers by hub name or folder. For both,
-        ``'NAME'`` or ``'NAME:ARGUMENT'`` of an installed package that offers embedders.
+        ``'dinov2-vitb14'``, any model of transformers by hub name or folder, a file of weights,
+        ``'timm:NAME'``, or ``'pixels'``, which needs no torch: the pixels themselves, for digits, icons and
+        other small simple pictures (a folder of this name is ``'./pixels'``). For texts any model of
+        sentence-transformers by hub name or folder. For both, ``'NAME'`` or ``'NAME:ARGUMENT'`` of an
+        installed package that offers embedders.
     kind : {'image', 'text', 'embedding'}
         ``'embedding'`` passes vectors through.
     device : str, optional
         ``'cpu'``, ``'cuda'``, ``'mps'``; None takes the fastest present.
     batch_size : int, optional
-        None: 64 pictures (8 on a processor, which is faster there), 256 texts.
+        None: 64 pictures (8 on a processor, which is faster there), 256 texts, 256 pictures as pixels.
     precision : {'float32', 'bfloat16', 'float16'}
         Of the forward pass.
     **options
-        Images: ``size``, ``crop``, ``heads`` (see ``load_vit`` and ``efficientnet_lite0``). Texts:
-        ``normalise``.
+        Images: ``size``, ``crop``, ``heads`` (see ``load_vit`` and ``efficientnet_lite0``); ``'pixels'``:
+        ``size``, ``grey``, ``interpolation`` (see ``PixelEmbedder``). Texts: ``normalise``.
 
     Returns
     -------
@@ -55,6 +57,8 @@ def embedder(
     --------
     >>> embedder(kind="embedding").name
     'array'
+    >>> embedder("pixels", kind="image", size=8, grey=True).dimension
+    64
     """
     check_choice("kind", kind, ("image", "text", "embedding"))
     name = None if name_or_path is None else os.fspath(name_or_path)
@@ -88,6 +92,10 @@ def _array(name: str | None) -> ArrayEmbedder:
 
 
 def _image(name: str | None, options: dict[str, Any]) -> Embedder:
+    if name == "pixels":
+        from vbcgcd.embed.pixels import pixel_embedder
+
+        return pixel_embedder(**options)
     from vbcgcd.embed import backbones
     from vbcgcd.embed.finetune.folder import is_finetuned
 
@@ -103,6 +111,11 @@ def _image(name: str | None, options: dict[str, Any]) -> Embedder:
 
 
 def _text(name: str | None, options: dict[str, Any]) -> Embedder:
+    if name == "pixels":
+        raise InputError(
+            "The embedder 'pixels' is for images, the items are texts; leave the embedder out for "
+            "all-MiniLM-L6-v2, or name a model of sentence-transformers."
+        )
     from vbcgcd.embed.texts import text_embedder
 
     return text_embedder(name, **options)
