@@ -1,6 +1,6 @@
-import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -29,7 +29,7 @@ def test_help_lists_the_demo(run):
     assert result.exit_code == 0
     assert "demo" in result.output
     assert "--version" in result.output
-    assert "--picture" in run("demo", "--help").output
+    assert "--folder" in run("demo", "--help").output
 
 
 def test_without_arguments_help_is_shown(run):
@@ -42,26 +42,14 @@ def test_unknown_commands_are_refused(run):
     assert "nothing-like-it" in result.output
 
 
-def test_the_demo_writes_its_table_and_its_picture(run, tmp_path):
-    pytest.importorskip("matplotlib")
-    result = run("demo", "--picture", "found.png")
-    assert result.exit_code == 0, result.output
-    for text in ("All", "Old", "New", "0 (labelled)", "M_f", "M_d", "found.png"):
-        assert text in result.output
-    lines = [line for line in result.output.splitlines() if re.search(r"\d of [12]\b", line)]
-    assert len(lines) == 3
-    for line in lines:
-        assert all(50 <= float(v) <= 100 for v in re.findall(r"\d+\.\d", line))
-    assert [path.name for path in tmp_path.iterdir()] == ["found.png"]
-    assert (tmp_path / "found.png").read_bytes().startswith(b"\x89PNG\r\n\x1a\n")
-
-
-def test_without_matplotlib_the_demo_draws_nothing(run, tmp_path, monkeypatch):
+def test_the_demo_is_told_its_folder_and_seed(run, tmp_path, monkeypatch):
     given = []
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    monkeypatch.setattr("vbcgcd.demo.run_demo", lambda console, picture: given.append(picture))
+    monkeypatch.setattr(
+        "vbcgcd.demo.run_demo", lambda console, folder, *, seed: given.append((folder, seed)) or folder
+    )
     assert run("demo").exit_code == 0
-    assert given == [None]
+    assert run("demo", "--folder", "digits", "--seed", "3").exit_code == 0
+    assert given == [(Path("vbcgcd-demo"), 0), (Path("digits"), 3)]
 
 
 def test_the_module_is_the_command_line():

@@ -5,16 +5,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vbcgcd.errors import InputError, NotFittedError, VbcgcdError
     from vbcgcd.model import CategoryDiscoverer
+    from vbcgcd.workspace import Workspace
 
 __version__ = "0.1.0"
 
-__all__ = ["CategoryDiscoverer", "InputError", "NotFittedError", "VbcgcdError", "__version__"]
+__all__ = ["CategoryDiscoverer", "InputError", "NotFittedError", "VbcgcdError", "Workspace", "__version__"]
 
 _HOME = {
     "CategoryDiscoverer": "vbcgcd.model",
     "InputError": "vbcgcd.errors",
     "NotFittedError": "vbcgcd.errors",
     "VbcgcdError": "vbcgcd.errors",
+    "Workspace": "vbcgcd.workspace",
 }
 
 

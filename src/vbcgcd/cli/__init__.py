@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
+import contextlib
+import sys
 from typing import Annotated
 
 import typer
 
 import vbcgcd
-from vbcgcd.cli import embed, study
-from vbcgcd.cli.common import console, errors_are_messages
+from vbcgcd.cli import batches, categories, embed, study, workspace
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
     help="Category discovery: learn labelled categories, find new ones batch after batch, forget nothing.",
 )
-app.add_typer(study.app, name="study")
-app.command()(embed.embed)
-app.command()(embed.finetune)
+_WORK, _LOOK, _MORE = "Work", "Look", "Embeddings and experiments"
+app.command(rich_help_panel=_WORK)(workspace.init)
+app.command(rich_help_panel=_WORK)(batches.learn)
+app.command(rich_help_panel=_WORK)(batches.discover)
+app.command(rich_help_panel=_WORK)(batches.predict)
+app.add_typer(categories.app, name="categories", rich_help_panel=_WORK)
+app.command(rich_help_panel=_WORK)(workspace.undo)
+app.command(rich_help_panel=_WORK)(workspace.redo)
+app.command(rich_help_panel=_WORK)(workspace.config)
+app.command(rich_help_panel=_WORK)(workspace.export)
+app.command("import", rich_help_panel=_WORK)(workspace.import_)
+app.command(rich_help_panel=_LOOK)(workspace.status)
+app.command(rich_help_panel=_LOOK)(batches.explain)
+app.command(rich_help_panel=_LOOK)(workspace.sessions)
+app.command(rich_help_panel=_LOOK)(workspace.report)
+app.command(rich_help_panel=_LOOK)(workspace.verify)
+app.command(rich_help_panel=_MORE)(embed.embed)
+app.command(rich_help_panel=_MORE)(embed.finetune)
+app.add_typer(study.app, name="study", rich_help_panel=_MORE)
+app.command(rich_help_panel=_MORE)(workspace.demo)
 
 
 def _version(asked: bool) -> None:
@@ -35,20 +51,6 @@ def main(
     ] = False,
 ) -> None:
     """Category discovery: learn labelled categories, find new ones batch after batch, forget nothing."""
-
-
-@app.command()
-@errors_are_messages
-def demo(
-    picture: Annotated[
-        Path, typer.Option(help="Where to draw the categories found (needs the extra 'plot').")
-    ] = Path("demo-report.png"),
-) -> None:
-    """Discover handwritten digits: five are labelled, five arrive unlabelled.
-
-    Example: vbcgcd demo
-    """
-    from vbcgcd.demo import run_demo
-
-    drawable = importlib.util.find_spec("matplotlib") is not None
-    run_demo(console(), picture if drawable else None)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(AttributeError, ValueError):  # letters that the terminal does not have
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from vbcgcd.cli.common import console, errors_are_messages
-from vbcgcd.errors import InputError
+from vbcgcd.cli.common import console, errors_are_messages, wrong
 
 DataArgument = Annotated[
     Path,
@@ -77,7 +76,7 @@ def embed(
     from vbcgcd.study.datasets import dataset_parts
 
     if output.exists() and data.exists() and output.samefile(data):
-        raise InputError(f"{output} is the data itself; choose another name for the embeddings.")
+        raise wrong(f"{output} is the data itself; choose another name for the embeddings.")
     columns = {"text": text, "image": image, "label": label}
     parts, names = dataset_parts(data, split=split, **{k: v for k, v in columns.items() if v is not None})
     options = {"size": size, "batch_size": batch_size, "device": device, "precision": precision.value}

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from vbcgcd.cli.common import console, errors_are_messages, progress_bar
-from vbcgcd.errors import InputError
+from vbcgcd.cli.common import console, errors_are_messages, progress_bar, wrong
 
 app = typer.Typer(
     no_args_is_help=True, help="The paper's experiments: datasets, plans, scoring, tables, figures."
@@ -252,9 +251,7 @@ def table(
     asked = _asked(experiment, methods, settings)
     found = experiments.finished_work(asked, Records(out).read(), data=data and Path(data).stem, plan=plan)
     if not found:
-        raise InputError(
-            f"No finished run of {experiment} in {out}; run it with 'vbcgcd study run {experiment}'."
-        )
+        raise wrong(f"No finished run of {experiment} in {out}; run it with 'vbcgcd study run {experiment}'.")
     for (name, *_), work in found.items():
         _print(tables.tables_of(asked, work, data=name, protocol=protocol.value), format)
 
@@ -303,7 +300,7 @@ def _asked(name: str, methods: str | None, settings: list[str] | None) -> Any:
         left, equals, value = setting.partition("=")
         method, dot, option = left.partition(".")
         if not (equals and dot and option):
-            raise InputError(f"--set takes METHOD.OPTION=VALUE, got {setting!r}.")
+            raise wrong(f"--set takes METHOD.OPTION=VALUE, got {setting!r}.")
         expand_methods(method)
         options.setdefault(method, {})[option] = _value(value)
     if methods is None and not options:
@@ -311,7 +308,7 @@ def _asked(name: str, methods: str | None, settings: list[str] | None) -> Any:
     chosen = expand_methods(methods or "ours")
     idle = [name for name in options if name not in chosen]
     if idle:
-        raise InputError(f"--set speaks of {idle[0]}, which is not run; add it to --methods.")
+        raise wrong(f"--set speaks of {idle[0]}, which is not run; add it to --methods.")
     return with_methods(asked, chosen, options)
 
 
@@ -329,12 +326,12 @@ def _plans(dataset: Any, plan: str, order: Order, seeds: int) -> list[Any]:
 
     if plan not in NAMED_PLANS:
         if not Path(plan).exists():
-            raise InputError(
+            raise wrong(
                 f"No plan is called {plan!r}, and no file; use {', '.join(NAMED_PLANS)} or a plan file."
             )
         return [check_plan(read_plan(plan), dataset.train_y)]
     if seeds < 1:
-        raise InputError(f"--seeds must be at least 1, got {seeds}.")
+        raise wrong(f"--seeds must be at least 1, got {seeds}.")
     shape = shape_of(plan, dataset.train_y, dataset=paper_dataset(dataset.name))
     return [make_plan(dataset.train_y, shape, order=order.value, seed=seed) for seed in range(seeds)]
 

@@ -1,5 +1,6 @@
 """A directory that lives for years: sessions, categories with names, undo, and queries for reports."""
 
+from vbcgcd.workspace.lookup import Shown
 from vbcgcd.workspace.predictions import Candidate, Explanation
 from vbcgcd.workspace.results import (
     CategoryResult,
@@ -8,6 +9,7 @@ from vbcgcd.workspace.results import (
     Exported,
     Learned,
     Predictions,
+    Reported,
     Undone,
     plain,
 )
@@ -41,7 +43,9 @@ __all__ = [
     "MapItem",
     "Overview",
     "Predictions",
+    "Reported",
     "SessionInfo",
+    "Shown",
     "Undone",
     "Workspace",
     "plain",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,13 @@ from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items, read_items
 from vbcgcd.items.arrays import array_items, load_npz
+from vbcgcd.workspace.origin import NOWHERE, Origin, origin_of
 
 Array = NDArray[Any]
 #: Fingerprint of vectors that do not tell what made them.
 UNKNOWN = "array"
 
-__all__ = ["Batch", "EmbedderMark", "Reader"]
+__all__ = ["Batch", "EmbedderMark", "Reader", "from_path", "storable"]
 
 
 @dataclass(frozen=True)
@@ -60,12 +61,15 @@ class Batch:
     mark : EmbedderMark
     failures : tuple of Failure
         Items that could not be embedded.
+    origin : Origin
+        Where the items can be found again.
     """
 
     items: Items
     vectors: Array
     mark: EmbedderMark
     failures: tuple[Failure, ...] = ()
+    origin: Origin = NOWHERE
 
     def __len__(self) -> int:
         return len(self.vectors)
@@ -73,11 +77,11 @@ class Batch:
     @property
     def references(self) -> list[str]:
         """Names of the items, as UTF-8 can hold them."""
-        return [r.encode("utf-8", "backslashreplace").decode("utf-8") for r in self.items.references]
+        return [storable(reference) for reference in self.items.references]
 
     def take(self, rows: Array) -> Batch:
         """Some of the items."""
-        return Batch(self.items.take(rows), self.vectors[rows], self.mark, self.failures)
+        return Batch(self.items.take(rows), self.vectors[rows], self.mark, self.failures, self.origin)
 
 
 @dataclass(frozen=True)
@@ -107,11 +111,16 @@ class Reader:
         labels: Any = None,
         *,
         progress: bool | Callable[[int, int], None] | None = None,
+        traced: bool = False,
         **columns: Any,
     ) -> Batch:
-        """Items, a path or an array, embedded and checked against what the workspace was made with."""
+        """Items, a path or an array, embedded and checked against what the workspace was made with.
+
+        A batch that is ``traced`` tells where its items can be found again.
+        """
+        origin = origin_of(data) if traced else NOWHERE
         items, maker = self.items(data, columns, labels)
-        return self.embedded(items, maker, progress)
+        return replace(self.embedded(items, maker, progress), origin=origin)
 
     def embedded(self, items: Items, maker: tuple[str, str], progress: Any = None) -> Batch:
         """Items with embeddings that fit the workspace; ``maker`` as `items` gives it."""
@@ -132,7 +141,7 @@ class Reader:
         if isinstance(data, str | os.PathLike):
             if labels is not None:
                 raise InputError("labels are for arrays; in a file they are a column, chosen with label=.")
-            return _from_path(Path(data), {k: v for k, v in columns.items() if v is not None})
+            return from_path(Path(data), {k: v for k, v in columns.items() if v is not None})
         given = [name for name, value in columns.items() if value is not None]
         if given:
             raise InputError(f"{', '.join(given)} choose columns of a file, and the data is no file.")
@@ -194,7 +203,13 @@ class Reader:
             )
 
 
-def _from_path(path: Path, columns: dict[str, Any]) -> tuple[Items, tuple[str, str]]:
+def storable(text: str) -> str:
+    """Text as UTF-8 can hold it."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def from_path(path: Path, columns: dict[str, Any]) -> tuple[Items, tuple[str, str]]:
+    """Items of a file or folder, and name and fingerprint of what made its embeddings, where it tells."""
     if path.suffix.lower() != ".npz" or not path.is_file():
         return read_items(path, **columns), (UNKNOWN, UNKNOWN)
     # Files of embeddings say what made them, and how the items are called.

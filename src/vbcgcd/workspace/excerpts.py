@@ -19,7 +19,7 @@ Array = NDArray[Any]
 LETTERS, PIXELS = 160, 64
 EXCERPTS = "excerpts.json"
 
-__all__ = ["EXCERPTS", "excerpts_of", "most_typical"]
+__all__ = ["EXCERPTS", "cut", "excerpts_of", "most_typical", "thumbnail"]
 
 
 def most_typical(assignments: Assignments, category: int, n: int) -> Array:
@@ -43,13 +43,23 @@ def excerpts_of(items: Items, assignments: Assignments, categories: list[int], n
 def _excerpt(items: Items, assignments: Assignments, row: int) -> Mapping[str, str] | None:
     reference, value = assignments.name_of(row), items.values[row]
     if items.kind == "text":
-        text = " ".join(str(value).split()).encode("utf-8", "replace").decode("utf-8")
-        return {"reference": reference, "text": text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"}
+        return {"reference": reference, "text": cut(str(value))}
     try:
-        picture = open_picture(value)
+        return {"reference": reference, "jpeg": thumbnail(value)}
     except InputError:
         return None
+
+
+def cut(text: str) -> str:
+    """The beginning of a text, on one line."""
+    text = " ".join(text.split()).encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
+
+
+def thumbnail(value: Any) -> str:
+    """A picture as a small JPEG, in base64; `InputError` where it cannot be opened."""
+    picture = open_picture(value)
     picture.thumbnail((PIXELS, PIXELS))
     out = io.BytesIO()
     picture.save(out, format="JPEG", quality=80)
-    return {"reference": reference, "jpeg": base64.b64encode(out.getvalue()).decode("ascii")}
+    return base64.b64encode(out.getvalue()).decode("ascii")

@@ -38,16 +38,16 @@ class Ledger:
     def sizes(self) -> dict[int, int]:
         """Items assigned to each category; those of merged ones count for what they became."""
         found: dict[int, int] = {}
-        for commit in self.commits:
-            for category, count in counted(commit, self.state).items():
+        for counts in self._counts:
+            for category, count in counts.items():
                 found[category] = found.get(category, 0) + count
         return found
 
     def by_session(self, category: int) -> dict[int, int]:
         """Items of a category in each session."""
         found: dict[int, int] = {}
-        for commit in self.commits:
-            count = counted(commit, self.state).get(category, 0)
+        for commit, counts in zip(self.commits, self._counts, strict=True):
+            count = counts.get(category, 0)
             session = commit.changes.get("session")
             if count and session is not None:
                 found[session] = found.get(session, 0) + count
@@ -90,6 +90,10 @@ class Ledger:
         return np.array([self.state.resolved(int(i)) for i in found])[places]
 
     @cached_property
+    def _counts(self) -> list[dict[int, int]]:
+        return [counted(commit, self.state) for commit in self.commits]
+
+    @cached_property
     def _columns(self) -> dict[str, Array]:
         tables = [self.table(commit) for commit in self.commits]
         columns = {
@@ -128,6 +132,7 @@ class Ledger:
             float(columns["novelty"][row]),
             None if second < 0 else second,
             float(columns["second_probability"][row]),
+            commit.number,
         )
 
 

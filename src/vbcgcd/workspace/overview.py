@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from vbcgcd.workspace.assignments import SKETCH, Assignments
 from vbcgcd.workspace.commits import Commit
 from vbcgcd.workspace.excerpts import EXCERPTS
 from vbcgcd.workspace.ledger import Ledger, counted
+from vbcgcd.workspace.lookup import Lookup
 from vbcgcd.workspace.posteriors import Shelf
 from vbcgcd.workspace.results import plain
-from vbcgcd.workspace.state import Category, History
+from vbcgcd.workspace.state import Category, History, State
 from vbcgcd.workspace.store import Store
 from vbcgcd.workspace.views import (
     CategoryInfo,
@@ -51,10 +53,23 @@ class Query:
         self.state = history.state
         self.ledger = Ledger(store, history, tables)
 
-    def categories(self, *, n_samples: int = 5, retired: bool = False) -> tuple[CategoryInfo, ...]:
+    @cached_property
+    def lookup(self) -> Lookup:
+        """Finds texts and pictures again."""
+        return Lookup(self.store, self.history)
+
+    def typical(self, category: int, n: int, *, items: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """References of typical items, and their texts if asked for."""
+        found = self.ledger.typical(category, n)
+        texts = tuple(shown.text for shown in self.lookup.shown(found)) if items else ()
+        return tuple(item.reference for item in found), texts
+
+    def categories(
+        self, *, n_samples: int = 5, retired: bool = False, items: bool = False
+    ) -> tuple[CategoryInfo, ...]:
         """The live categories by rising id, and the retired ones after them if asked for."""
         sizes = self.ledger.sizes()
-        found = [] if not self.state.where else self._live(sizes, n_samples)
+        found = [] if not self.state.where else self._live(sizes, n_samples, items)
         if retired:
             found += [_info(c, sizes) for c in self.state.categories.values() if not c.live]
         return tuple(found)
@@ -62,11 +77,17 @@ class Query:
     def sessions(self, *, undone: bool = True) -> tuple[SessionInfo, ...]:
         """All sessions, first to last; without those that were undone if asked for."""
         effective = set(self.state.trail)
+        labelled = self.labelled_sessions()
         return tuple(
-            _session(commit, commit.number not in effective)
+            _session(commit, commit.number not in effective, self.history.states[commit.number], labelled)
             for commit in self.history.commits.values()
             if commit.command in SESSIONS and (undone or commit.number in effective)
         )
+
+    def labelled_sessions(self) -> frozenset[int]:
+        """Numbers of the sessions that learned from labels."""
+        commits = self.history.commits.values()
+        return frozenset(c.changes["session"] for c in commits if c.command == "learn")
 
     def commands(self) -> tuple[CommandInfo, ...]:
         """Every commit, first to last."""
@@ -134,12 +155,13 @@ class Query:
         undone = commit.number not in self.state.trail and commit.command not in ("undo", "redo")
         return CommandInfo(commit.number, commit.command, commit.time, commit.parameters, undone)
 
-    def _live(self, sizes: Mapping[int, int], n_samples: int) -> list[CategoryInfo]:
+    def _live(self, sizes: Mapping[int, int], n_samples: int, items: bool) -> list[CategoryInfo]:
         knowledge = self.shelf.knowledge(self.state)
         posterior = knowledge.posterior
         nearest, distance = _neighbours(posterior.mean)
         volume = posterior.log_det_covariance
         live = self.state.live
+        members = [self.typical(category.id, n_samples, items=items) for category in live]
         return [
             _info(
                 category,
@@ -150,7 +172,8 @@ class Query:
                 nearest=None if nearest[row] < 0 else live[nearest[row]].id,
                 nearest_name="" if nearest[row] < 0 else live[nearest[row]].name,
                 nearest_distance=None if nearest[row] < 0 else float(distance[row]),
-                samples=tuple(item.reference for item in self.ledger.typical(category.id, n_samples)),
+                samples=members[row][0],
+                sample_texts=members[row][1],
             )
             for row, category in enumerate(live)
         ]
@@ -200,11 +223,12 @@ def _info(category: Category, sizes: Mapping[int, int], **further: Any) -> Categ
     )
 
 
-def _session(commit: Commit, undone: bool) -> SessionInfo:
+def _session(commit: Commit, undone: bool, after: State, labelled: frozenset[int]) -> SessionInfo:
     summary = commit.summary
     names = {values["id"]: values["name"] for values in commit.changes["categories"]}
     counts = {int(i): n for i, n in summary["counts"].items()}
     novel = sum(counts.get(i, 0) for i in summary["novel"])
+    live_labelled = sum(category.birth in labelled for category in after.live)
     return SessionInfo(
         commit=commit.number,
         session=commit.changes["session"],
@@ -223,6 +247,8 @@ def _session(commit: Commit, undone: bool) -> SessionInfo:
         seconds=summary["seconds"],
         undone=undone,
         summary=plain(summary),
+        live_labelled=live_labelled,
+        live_found=len(after.live) - live_labelled,
     )
 
 

@@ -20,6 +20,7 @@ from vbcgcd.workspace.state import State
 
 Array = NDArray[Any]
 CHUNK_ROWS = 4096
+Members = tuple[Sequence[str], Sequence[str]]
 
 __all__ = [
     "Candidate",
@@ -124,6 +125,8 @@ class Candidate(Result):
         Half the log-determinant of its covariance: wide categories have to be nearer to win.
     typical : tuple of str
         References of its most typical items.
+    typical_texts : tuple of str
+        Their texts, "" where they are not known; empty unless asked for.
     """
 
     id: int
@@ -133,6 +136,7 @@ class Candidate(Result):
     distance: float
     log_volume: float
     typical: tuple[str, ...] = ()
+    typical_texts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -165,9 +169,11 @@ class Explanation(Result):
 
 
 def explained(
-    knowledge: Knowledge, state: State, batch: Batch, typical: Callable[[int], Sequence[str]], *, n: int = 3
+    knowledge: Knowledge, state: State, batch: Batch, typical: Callable[[int], Members], *, n: int = 3
 ) -> Explanation:
-    """Reasons for the category of the single item of a batch; ``typical`` gives members of a category.
+    """Reasons for the category of the single item of a batch.
+
+    ``typical`` gives references of members of a category, and their texts or nothing.
 
     The plug-in Gaussian's log-density is -d²/2 - log volume + constant, so the difference between two
     categories splits into a part from distances and a part from volumes. Other classifiers have other
@@ -189,7 +195,7 @@ def explained(
             float(density[k]),
             mahalanobis(knowledge, reduced[0], int(k)),
             float(volume[k]),
-            tuple(typical(state.live[k].id)),
+            *map(tuple, typical(state.live[k].id)),
         )
         for k in order
     )

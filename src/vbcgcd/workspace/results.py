@@ -22,6 +22,7 @@ __all__ = [
     "Exported",
     "Learned",
     "Predictions",
+    "Reported",
     "Result",
     "Undone",
     "plain",
@@ -163,6 +164,16 @@ class Exported(Result):
     path: str
     commits: int
     bytes: int
+
+
+@dataclass(frozen=True)
+class Reported(Result):
+    """Outcome of ``report``: where it is, its size, and how much it tells."""
+
+    path: str
+    bytes: int
+    categories: int
+    sessions: int
 
 
 @dataclass(frozen=True, eq=False)

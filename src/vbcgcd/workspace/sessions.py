@@ -18,7 +18,7 @@ from vbcgcd.errors import InputError
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.workspace.assignments import SAMPLE, TABLE, Assignments, write_assignments, write_sample
 from vbcgcd.workspace.commits import Draft
-from vbcgcd.workspace.data import Batch
+from vbcgcd.workspace.data import Batch, storable
 from vbcgcd.workspace.durable import to_json, write_synced
 from vbcgcd.workspace.excerpts import EXCERPTS, excerpts_of
 from vbcgcd.workspace.naming import distinctive_terms, label_name, likeness, unique_name
@@ -181,7 +181,8 @@ def batch_summary(batch: Batch, assigned: Assignments, start: float) -> dict[str
     found, counts = np.unique(assigned.category, return_counts=True)
     return {
         "rows": len(batch),
-        "source": batch.items.source.encode("utf-8", "backslashreplace").decode("utf-8"),
+        "source": storable(batch.items.source),
+        **batch.origin.as_json(),
         "columns": plain(dict(batch.items.columns)),
         "kind": batch.items.kind,
         "counts": {str(i): int(n) for i, n in zip(found, counts, strict=True)},

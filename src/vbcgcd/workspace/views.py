@@ -47,6 +47,8 @@ class CategoryInfo(Result):
         Between the means, in the reduced space.
     samples : tuple of str
         References of typical items.
+    sample_texts : tuple of str
+        Their texts, "" where they are not known; empty unless asked for.
     into, parents : tuple of int
         What it became, and what it was made from.
     """
@@ -64,6 +66,7 @@ class CategoryInfo(Result):
     nearest_name: str = ""
     nearest_distance: float | None = None
     samples: tuple[str, ...] = ()
+    sample_texts: tuple[str, ...] = ()
     into: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
 
@@ -97,6 +100,8 @@ class SessionInfo(Result):
     undone : bool
     summary : dict
         All that the session told: steps, the curve of the count, covariance volumes before and after.
+    live_labelled, live_found : int
+        Live categories after it: born in labelled sessions, and in unlabelled ones.
     """
 
     commit: int
@@ -116,6 +121,8 @@ class SessionInfo(Result):
     seconds: float
     undone: bool
     summary: Mapping[str, Any]
+    live_labelled: int = 0
+    live_found: int = 0
 
 
 @dataclass(frozen=True)
@@ -131,7 +138,7 @@ class CommandInfo(Result):
 
 @dataclass(frozen=True)
 class ItemInfo(Result):
-    """An item as it was assigned in its session."""
+    """An item as it was assigned in its session; ``commit`` is the one that assigned it."""
 
     reference: str
     source: str
@@ -140,6 +147,7 @@ class ItemInfo(Result):
     novelty: float
     second: int | None
     second_probability: float
+    commit: int = 0
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from vbcgcd.workspace.results import (
     Exported,
     Learned,
     Predictions,
+    Reported,
     Undone,
     plain,
 )
@@ -165,7 +166,7 @@ class Workspace:
         """
         check_pyarrow()
         with self._writing("learn") as history:
-            batch = self._reader().read(data, labels, progress=embedding_progress, **columns)
+            batch = self._reader().read(data, labels, progress=embedding_progress, traced=True, **columns)
             if history.state.model is None:
                 draft = learn_base_draft(history, batch)
             else:
@@ -207,7 +208,7 @@ class Workspace:
         check_pyarrow()
         with self._writing("discover") as history:
             model = self._shelf.model(history.state)
-            batch = self._reader().read(data, progress=embedding_progress, **columns)
+            batch = self._reader().read(data, progress=embedding_progress, traced=True, **columns)
             draft = discover_draft(history, model, batch, n_novel, progress)
             commit = self._commit(draft, n_novel=n_novel, **columns)
         told = commit.summary
@@ -246,7 +247,14 @@ class Workspace:
         return predicted(knowledge, state, batch, rate)
 
     def explain(
-        self, data: Any, *, row: int = 0, n: int = 3, n_samples: int = 3, **columns: Any
+        self,
+        data: Any,
+        *,
+        row: int = 0,
+        n: int = 3,
+        n_samples: int = 3,
+        items: bool = False,
+        **columns: Any,
     ) -> Explanation:
         """Why an item belongs to its category: distances, evidence against the runner-up, typical members.
 
@@ -259,6 +267,8 @@ class Workspace:
             Candidates to show.
         n_samples : int
             Typical members of each.
+        items : bool
+            Find their texts again, in the user's own files.
         **columns
             As in `learn`.
         """
@@ -266,20 +276,25 @@ class Workspace:
         knowledge = self._shelf.knowledge(state)
         check_number("n", n, low=1, whole=True)
         reader = self._reader()
-        items, maker = reader.items(data, columns)
-        check_number("row", row, low=0, high=len(items) - 1, whole=True)
-        batch = reader.embedded(items.take([row]), maker)
-        ledger = self._query().ledger
+        given, maker = reader.items(data, columns)
+        check_number("row", row, low=0, high=len(given) - 1, whole=True)
+        batch = reader.embedded(given.take([row]), maker)
+        query = self._query()
 
-        def typical(category: int) -> list[str]:
-            return [item.reference for item in ledger.typical(category, n_samples)]
+        def typical(category: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+            return query.typical(category, n_samples, items=items)
 
         return explained(knowledge, state, batch, typical, n=n)
 
-    def categories(self, *, n_samples: int = 5, retired: bool = False) -> tuple[CategoryInfo, ...]:
-        """The live categories, by rising id; ``retired`` adds those that were merged, split or dropped."""
+    def categories(
+        self, *, n_samples: int = 5, retired: bool = False, items: bool = False
+    ) -> tuple[CategoryInfo, ...]:
+        """The live categories, by rising id; ``retired`` adds those that were merged, split or dropped.
+
+        ``items`` finds the texts of their samples again, in the user's own files.
+        """
         self._refresh()
-        return self._query().categories(n_samples=n_samples, retired=retired)
+        return self._query().categories(n_samples=n_samples, retired=retired, items=items)
 
     def category(self, key: Key) -> Category:
         """The live category with this id or name."""
@@ -331,7 +346,7 @@ class Workspace:
         with self._writing("split") as history:
             knowledge = self._shelf.knowledge(history.state)
             find(history.state, key)
-            batch = self._reader().read(data, progress=embedding_progress, **columns)
+            batch = self._reader().read(data, progress=embedding_progress, traced=True, **columns)
             draft = split_draft(history, knowledge, key, batch, n_parts, names)
             return self._changed(self._commit(draft, **columns))
 
@@ -391,6 +406,37 @@ class Workspace:
         """All that a report needs: sessions, categories with their items, a map, and the last changes."""
         self._refresh()
         return self._query().overview(n_items=n_items, n_map=n_map)
+
+    def report(
+        self,
+        path: PathLike,
+        *,
+        items: bool = True,
+        title: str | None = None,
+        n_items: int = 5,
+        n_map: int = 2000,
+    ) -> Reported:
+        """Write one HTML file that shows all of this to a person; it needs neither network nor scripts.
+
+        Parameters
+        ----------
+        path : str or Path
+            Of the file to write, ending in ``.html``.
+        items : bool
+            Show texts and pictures, found again in the user's own files while these are unchanged; without
+            it, only excerpts that the workspace keeps.
+        title : str, optional
+            The name of the workspace's folder by default.
+        n_items : int
+            Typical and doubtful items of each category.
+        n_map : int
+            Items on the map.
+        """
+        from vbcgcd.workspace.report import write_report
+
+        self._refresh()
+        target = Path(path).absolute()
+        return write_report(self._query(), target, items=items, title=title, n_items=n_items, n_map=n_map)
 
     def verify(self) -> int:
         """Check every file against its digest; the number of files."""

@@ -1,0 +1,138 @@
+"""What the last session and the commands after it changed, as sentences and short tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vbcgcd.workspace.report.content import Card, Content
+from vbcgcd.workspace.report.words import counted, date, listed, source_name
+from vbcgcd.workspace.views import CategoryInfo, SessionInfo
+
+#: Rows of the tables of new and of growing categories.
+NEW_ROWS, GROWN_ROWS = 16, 6
+
+__all__ = ["Growth", "News", "became", "news"]
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A category that was there before, and the items it gained."""
+
+    card: Card
+    gained: int
+
+    @property
+    def before(self) -> int:
+        """Its items before."""
+        return self.card.info.size - self.gained
+
+
+@dataclass(frozen=True)
+class News:
+    """What is new.
+
+    Parameters
+    ----------
+    lead : str
+        The last session in a sentence or two.
+    novel : tuple of Card
+        Categories found in it, the largest first; ``more`` is how many are not shown.
+    made : tuple of (Card, str)
+        Categories made by merging or splitting, and from what.
+    renamed : tuple of (Card or None, str, str)
+        Names before and now.
+    retired : tuple of (CategoryInfo, str)
+        Categories that are no longer live, and what became of them.
+    grown : tuple of Growth
+        The categories known before that gained most.
+    """
+
+    lead: str
+    novel: tuple[Card, ...] = ()
+    more: int = 0
+    made: tuple[tuple[Card, str], ...] = ()
+    renamed: tuple[tuple[Card | None, str, str], ...] = ()
+    retired: tuple[tuple[CategoryInfo, str], ...] = ()
+    grown: tuple[Growth, ...] = ()
+
+    @property
+    def largest_gain(self) -> int:
+        """Of the table of growing categories."""
+        return max((growth.gained for growth in self.grown), default=1) or 1
+
+
+def news(content: Content) -> News:
+    """What is different from the state before the last session."""
+    changes, sessions = content.overview.changes, content.overview.sessions
+    last = next((s for s in reversed(sessions) if s.session == changes.session), None)
+    if last is None:
+        return News("Nothing has been learned yet. The first labelled items make the base session.")
+    cards = content.cards
+    new = [cards[i] for i in changes.novel if i in cards]
+    novel = sorted((c for c in new if not c.info.parents), key=lambda card: (-card.info.size, card.info.id))
+    shown = [] if last.command == "learn" else novel[:NEW_ROWS]
+    grown = [
+        Growth(cards[i], gained)
+        for i, gained in changes.grown.items()
+        if i in cards and i not in changes.novel and gained
+    ]
+    return News(
+        _lead(last),
+        tuple(shown),
+        len(novel) - len(shown) if shown else 0,
+        tuple((card, _parents(content, card.info)) for card in new if card.info.parents),
+        tuple((cards.get(i), before, now) for i, (before, now) in changes.renamed.items()),
+        tuple(
+            (info, became(content, info)) for info in content.overview.retired if info.id in changes.retired
+        ),
+        tuple(sorted(grown, key=lambda growth: (-growth.gained, growth.card.info.id))[:GROWN_ROWS]),
+    )
+
+
+def became(content: Content, info: CategoryInfo) -> str:
+    """What happened to a retired category."""
+    into = listed([_called(content, i) for i in info.into])
+    return f"{info.status} into {into}" if into else info.status
+
+
+def _parents(content: Content, info: CategoryInfo) -> str:
+    names = [_called(content, i) for i in info.parents]
+    return f"merged from {listed(names)}" if len(names) > 1 else f"a part of {listed(names)}"
+
+
+def _called(content: Content, category: int) -> str:
+    return f"{content.names.get(category, 'a category')} (#{category})"
+
+
+def _lead(session: SessionInfo) -> str:
+    where = f"Session {session.session} ({source_name(session.source)}, {date(session.time)})"
+    n_new = len(session.novel)
+    if session.command == "learn":
+        learned = counted(n_new, "category", "categories")
+        told = f"{where} learned {learned} from {counted(session.rows, 'labelled item')}"
+        if session.known_rows:
+            told += f"; {session.known_rows:,} of them belong to categories known before"
+        return f"{told}."
+    if not n_new:
+        rows = counted(session.rows, "item")
+        return f"{where} assigned {rows}, all to known categories: nothing new was found."
+    number = "a number that was estimated" if session.estimated else "a number that was given"
+    return (
+        f"{where} assigned {counted(session.rows, 'item')}: {session.known_rows:,} to known categories and "
+        f"{session.novel_rows:,} to {counted(n_new, 'new category', 'new categories')}, {number}."
+    )
+
+
+def recent(content: Content) -> Sequence[str]:
+    """Commands after the last session, counted: "2 renamed", "1 merge"."""
+    words = {
+        "rename": "rename",
+        "merge": "merge",
+        "split": "split",
+        "drop": "drop",
+        "configure": "change of settings",
+    }
+    done = [command.command for command in content.overview.changes.commands[1:]]
+    many = {"change of settings": "changes of settings"}
+    return [counted(done.count(name), word, many.get(word)) for name, word in words.items() if name in done]

@@ -1,0 +1,203 @@
+"""What a report shows, gathered from an overview: values that a template only has to lay out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from markupsafe import Markup
+
+from vbcgcd.workspace.lookup import Lookup, Shown
+from vbcgcd.workspace.report.births import birth_colours
+from vbcgcd.workspace.report.charts import Spread, sparkline
+from vbcgcd.workspace.report.words import NAMED_BY, source_name
+from vbcgcd.workspace.views import CategoryInfo, CategoryView, ItemInfo, Overview, SessionInfo
+
+#: Items surer than this are not called doubtful.
+SURE = 0.9
+
+__all__ = ["Card", "Content", "Group", "ItemLine"]
+
+
+@dataclass(frozen=True)
+class ItemLine:
+    """An item of a card; the second choice is told where it is in doubt."""
+
+    shown: Shown
+    where: str
+    probability: float | None = None
+    second: int | None = None
+    second_name: str = ""
+    second_probability: float = 0.0
+
+    @property
+    def known(self) -> bool:
+        """Whether there is more to show than its reference."""
+        return bool(self.shown.text or self.shown.jpeg)
+
+
+@dataclass(frozen=True)
+class Card:
+    """A category as it is shown."""
+
+    info: CategoryInfo
+    css: str
+    labelled: bool
+    named_by: str
+    spark: Markup
+    typical: tuple[ItemLine, ...]
+    doubtful: tuple[ItemLine, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """The categories born in one session, or in neighbouring ones that share a colour; the newest first."""
+
+    births: tuple[int, ...]
+    session: SessionInfo | None
+    css: str
+    labelled: bool
+    cards: tuple[Card, ...]
+
+    @property
+    def when(self) -> str:
+        """Its sessions in words."""
+        first, last = self.births[0], self.births[-1]
+        return f"session {first}" if first == last else f"sessions {first} to {last}"
+
+
+class Content:
+    """All parts of a report.
+
+    Parameters
+    ----------
+    overview : Overview
+    lookup : Lookup
+    labelled : frozenset of int
+        Sessions that learned from labels.
+    resolved : callable
+        The category that a merged one became.
+    n_items : int
+        Items of each kind on a card.
+    """
+
+    def __init__(
+        self,
+        overview: Overview,
+        lookup: Lookup,
+        labelled: frozenset[int],
+        resolved: Callable[[int], int],
+        n_items: int,
+    ) -> None:
+        self.overview, self.lookup, self.labelled, self.resolved = overview, lookup, labelled, resolved
+        self.n_items = n_items
+        self.classes, self.legend = birth_colours(view.info.birth for view in overview.categories)
+        self.names: Mapping[int, str] = {
+            info.id: info.name for info in (*(v.info for v in overview.categories), *overview.retired)
+        }
+        self.live = frozenset(view.info.id for view in overview.categories)
+
+    @cached_property
+    def cards(self) -> dict[int, Card]:
+        """A card for each live category, by id."""
+        numbers = [session.session for session in self.overview.sessions]
+        return {view.info.id: self._card(view, numbers) for view in self.overview.categories}
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Cards by session of birth: found ones before labelled ones, the newest session first."""
+        parts: dict[tuple[bool, str], list[Card]] = {}
+        for card in self.cards.values():
+            parts.setdefault((card.labelled, card.css), []).append(card)
+        sessions = {session.session: session for session in self.overview.sessions}
+        found = []
+        for (labelled, css), cards in parts.items():
+            births = tuple(sorted({card.info.birth for card in cards}))
+            only = sessions.get(births[0]) if len(births) == 1 else None
+            ordered = sorted(cards, key=lambda card: (-card.info.birth, -card.info.size, card.info.id))
+            found.append(Group(births, only, css, labelled, tuple(ordered)))
+        return tuple(sorted(found, key=lambda group: (group.labelled, -group.births[-1])))
+
+    @property
+    def by_name(self) -> list[Card]:
+        """All cards in the order of their names."""
+        return sorted(self.cards.values(), key=lambda card: (card.info.name.casefold(), card.info.id))
+
+    def counts(self) -> tuple[int, int]:
+        """Live categories: labelled, and found."""
+        n = sum(card.labelled for card in self.cards.values())
+        return n, len(self.cards) - n
+
+    def spreads(self) -> list[Spread]:
+        """The spread of each live category."""
+        return [
+            Spread(card.info.name, card.info.birth, card.info.spread, card.css)
+            for card in self.cards.values()
+            if card.info.spread is not None
+        ]
+
+    def balance(self) -> str:
+        """One sentence on the spreads of found categories against those of labelled ones."""
+        parts: list[list[float]] = [[], []]
+        for card in self.cards.values():
+            if card.info.spread is not None:
+                parts[not card.labelled].append(card.info.spread)
+        if not all(parts):
+            return ""
+        known, found = (float(np.median(part)) for part in parts)
+        if np.ptp([*parts[0], *parts[1]]) < 1e-6:
+            return "All categories have the same spread: they share one covariance."
+        change = found / known - 1
+        how = (
+            "as wide as"
+            if abs(change) < 0.02
+            else f"{abs(change):.0%} {'wider' if change > 0 else 'narrower'} than"
+        )
+        return (
+            f"Here the median found category is {how} the median labelled one "
+            f"(spread {found:.2f} against {known:.2f})."
+        )
+
+    def _card(self, view: CategoryView, numbers: Sequence[int]) -> Card:
+        info = view.info
+        unsure = [item for item in view.doubtful if item.probability - item.second_probability < SURE]
+        return Card(
+            info,
+            self.classes[info.birth],
+            info.birth in self.labelled,
+            NAMED_BY.get(info.named_by, info.named_by),
+            sparkline(view.by_session, numbers),
+            self._typical(view),
+            tuple(self._line(item, info.id) for item in unsure),
+        )
+
+    def _typical(self, view: CategoryView) -> tuple[ItemLine, ...]:
+        """Items that can be shown, then stored excerpts; references only where there is nothing else."""
+        lines = [self._line(item) for item in view.typical]
+        known = [line for line in lines if line.known]
+        there = {line.shown.reference for line in known}
+        kept = [
+            ItemLine(Shown(part["reference"], part.get("text", ""), part.get("jpeg", "")), "")
+            for part in view.excerpts
+            if part["reference"] not in there
+        ]
+        return tuple([*known, *kept][: self.n_items] or lines)
+
+    def _line(self, item: ItemInfo, own: int | None = None) -> ItemLine:
+        [shown] = self.lookup.shown([item])
+        where = source_name(item.source)
+        if item.session >= 0:
+            where += f", session {item.session}"
+        second = None if item.second is None or own is None else self.resolved(item.second)
+        if second is None or second == own or second not in self.names:
+            return ItemLine(shown, where, item.probability)
+        return ItemLine(
+            shown,
+            where,
+            item.probability,
+            second if second in self.live else None,
+            self.names[second],
+            item.second_probability,
+        )

@@ -1,0 +1,99 @@
+"""The page: a template filled with the content of a workspace, style and script inside it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import resources
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
+
+import vbcgcd
+from vbcgcd.workspace.report import words
+from vbcgcd.workspace.report.changes import became, news, recent
+from vbcgcd.workspace.report.charts import category_chart, session_chart, spread_chart
+from vbcgcd.workspace.report.content import Content
+from vbcgcd.workspace.report.scatter import scatter
+
+#: Widths in pixels for which charts are drawn: a desk and a phone.
+WIDE, HALF, NARROW = 1080.0, 528.0, 342.0
+#: Sessions in the table before the others are folded away.
+SESSION_ROWS = 12
+
+__all__ = ["rendered"]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One chart, drawn for a wide and for a narrow screen."""
+
+    wide: Markup
+    narrow: Markup
+
+
+def rendered(content: Content, *, title: str, now: datetime | None = None) -> str:
+    """The whole page as HTML.
+
+    Parameters
+    ----------
+    content : Content
+    title : str
+    now : datetime, optional
+        Written on it; the present time by default.
+    """
+    script = _text("page.js")
+    mark = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
+    env = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    env.globals.update({name: getattr(words, name) for name in words.__all__})
+    template = env.from_string(_text("page.html"))
+    overview = content.overview
+    recently, earlier = overview.sessions[-SESSION_ROWS:], overview.sessions[:-SESSION_ROWS]
+    return template.render(
+        title=title,
+        written=words.moment((now or datetime.now(UTC)).isoformat()),
+        release=vbcgcd.__version__,
+        # Our own files: they hold nothing of the user's.
+        style=Markup(_text("page.css")),
+        script=Markup(script),
+        script_mark=mark,
+        content=content,
+        overview=overview,
+        counts=content.counts(),
+        news=news(content),
+        recent=recent(content),
+        retired=[(info, became(content, info)) for info in overview.retired],
+        tables=[part for part in (recently[::-1], earlier[::-1]) if part],
+        **_figures(content),
+    )
+
+
+def _figures(content: Content) -> dict[str, Any]:
+    overview, spreads = content.overview, content.spreads()
+    sessions = overview.sessions
+    views, items, classes = overview.categories, overview.map, content.classes
+    wide = scatter(views, items, classes, width=WIDE, tallest=760.0)
+    narrow = scatter(views, items, classes, width=NARROW, tallest=460.0)
+    return {
+        "items_chart": Figure(
+            session_chart(sessions, width=HALF, height=260.0),
+            session_chart(sessions, width=NARROW, height=220.0),
+        ),
+        "categories_chart": Figure(
+            category_chart(sessions, width=HALF, height=260.0),
+            category_chart(sessions, width=NARROW, height=220.0),
+        ),
+        "map_chart": Figure(wide.svg, narrow.svg),
+        "map_wide": wide,
+        "map_narrow": narrow,
+        "spread_figure": Figure(
+            spread_chart(spreads, width=WIDE, height=320.0), spread_chart(spreads, width=NARROW, height=280.0)
+        ),
+    }
+
+
+def _text(name: str) -> str:
+    return resources.files("vbcgcd.workspace.report").joinpath(name).read_text(encoding="utf-8")

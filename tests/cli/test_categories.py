@@ -1,0 +1,142 @@
+import re
+
+import pytest
+
+from vbcgcd.workspace import Workspace
+
+NOVEL = "3 'novel-3' or 4 'novel-4'"
+
+
+def words(result):
+    return " ".join(result.output.split())
+
+
+def rows(result):
+    """The cells of each line of the table of categories."""
+    table = result.output.splitlines()[2:]
+    end = next(i for i, line in enumerate(table) if re.match(r"(\d+ of )?\d+ categor", line))
+    return [line.split() for line in table[:end]]
+
+
+def test_the_list_has_one_line_for_each_category(run, animals):
+    found = rows(run("categories"))
+    assert [row[:2] for row in found] == [
+        ["0", "cat"],
+        ["1", "dog"],
+        ["2", "owl"],
+        ["3", "novel-3"],
+        ["4", "novel-4"],
+    ]
+    sizes = [info.size for info in Workspace.open(animals).categories()]
+    assert [int(row[2]) for row in found] == sizes
+    assert [row[3] for row in found] == ["0", "0", "0", "1", "1"]
+
+
+def test_the_list_can_be_sorted(run, animals):
+    infos = Workspace.open(animals).categories()
+    by_size = [str(i.id) for i in sorted(infos, key=lambda i: (-i.size, i.id))]
+    assert [row[0] for row in rows(run("categories", "--sort", "size"))] == by_size
+    assert [row[0] for row in rows(run("categories", "--sort", "birth"))] == ["3", "4", "0", "1", "2"]
+    run("categories", "rename", 0, "Zebra")
+    assert [row[0] for row in rows(run("categories", "--sort", "name"))] == ["1", "3", "4", "2", "0"]
+
+
+def test_the_list_can_be_searched_in_names_and_texts(run, run_json, letters):
+    assert [c["name"] for c in run_json("categories", "--find", "WEATH")["categories"]] == ["weather"]
+    found = run_json("categories", "--find", "music music")["categories"]
+    assert len(found) == 1
+    assert "1 of 5 categories" in words(run("categories", "--find", "card card"))
+    assert "No such category" in run("categories", "--find", "xyzzy").output
+
+
+def test_retired_categories_are_listed_if_asked(run, run_json, animals):
+    run("categories", "merge", 3, 4, "--name", "birds")
+    assert len(rows(run("categories"))) == 4
+    shown = run("categories", "--all").output
+    assert shown.count("merged into 5") == 2
+    assert "no longer live" in " ".join(shown.split())
+    assert "Merged into 5" in run("categories", "show", 3).output
+    assert run_json("categories", "show", "3")["status"] == "merged"
+
+
+def test_one_category_is_shown_in_full(run, run_json, letters):
+    found = next(c for c in run_json("categories")["categories"] if c["birth"] == 1)
+    output = run("categories", "show", found["id"], "--items", 4).output
+    view = run_json("categories", "show", found["id"], "--items", 4)
+    assert "12 (12 in session 1)" in output
+    assert "named by    the terms of its texts" in output
+    assert "Most typical items" in output
+    assert "Most doubtful items" in output
+    for item in view["typical"]:
+        text = (letters.parent / "batch.csv").read_text().splitlines()[1 + int(item["reference"])]
+        assert item["text"] == text
+        assert any(line.startswith(f"{item['reference']} ") and text in line for line in output.splitlines())
+
+
+def test_texts_that_are_gone_leave_the_references(run, letters):
+    (letters.parent / "batch.csv").unlink()
+    (letters.parent / "labelled.csv").unlink()
+    assert "card card" not in run("categories", "show", 0).output
+    assert "typical items" in run("categories").output
+
+
+def test_a_category_is_renamed_and_it_is_undone(run, run_json, animals):
+    assert "Category 3 'hen' was called 'novel-3'." in words(run("categories", "rename", "novel-3", "hen"))
+    assert "Took back: rename category 3, name hen" in words(run("categories", "undo"))
+    assert run_json("categories")["categories"][3]["name"] == "novel-3"
+    run("categories", "redo")
+    assert run_json("categories")["categories"][3]["name"] == "hen"
+
+
+def test_categories_are_merged_split_and_dropped(run, run_json, animals):
+    merged = words(run("categories", "merge", "cat", 3, "--name", "feline"))
+    assert "Merged 0 'cat' and 3 'novel-3' into 5 'feline'" in merged
+    parts = words(run("categories", "split", "feline", "../batch.npz", "--name", "big", "--name", "small"))
+    assert "Split 5 'feline' into 6 'big' (" in parts
+    assert "7 'small' (" in parts
+    assert "Dropped 7 'small'" in words(run("categories", "drop", "small"))
+    assert [c["id"] for c in run_json("categories")["categories"]] == [1, 2, 4, 6]
+    for _ in range(3):
+        run("categories", "undo")
+    assert [c["id"] for c in run_json("categories")["categories"]] == [0, 1, 2, 3, 4]
+
+
+def test_undo_of_categories_refuses_other_commands_by_name(run, animals):
+    message = run("categories", "undo", code=2).stderr
+    assert "discover" in message
+    assert "'vbcgcd undo'" in message
+    run("config", "sample", 10)
+    assert "configure sample 10" in run("categories", "undo", code=2).stderr
+    run("undo")
+    assert "'vbcgcd redo'" in run("categories", "redo", code=2).stderr
+    run("redo")
+    run("categories", "rename", 3, "hen")
+    run("undo")
+    run("categories", "redo")
+
+
+def test_an_id_wins_over_a_name_that_looks_like_one(run, run_json, animals):
+    run("categories", "rename", 3, "1")
+    result = run("categories", "rename", "1", "wolf")
+    assert "1 is taken as the id of 'dog'; the category named '1' is #3" in " ".join(result.stderr.split())
+    names = {c["id"]: c["name"] for c in run_json("categories")["categories"]}
+    assert (names[1], names[3]) == ("wolf", "1")
+    run("categories", "rename", "#3", "77")
+    assert run("categories", "rename", "77", "hen").stderr == ""
+    assert run_json("categories")["categories"][3]["name"] == "hen"
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("nvl-3", NOVEL), ("NOVEL", NOVEL), ("dgo", "1 'dog'")],
+)
+def test_unknown_names_propose_the_closest(run, animals, given, meant):
+    assert f"did you mean {meant}?" in run("categories", "drop", given, code=2).stderr
+
+
+def test_markup_in_names_is_shown_as_text(run, animals):
+    name = "[bold]red[/bold] :smile: [link=x]"
+    assert name in words(run("categories", "rename", 3, name))
+    assert name in run("categories", "show", 3).output
+    assert "[bold]red" in run("categories").output
+    assert name in run("categories", "drop", 3).output

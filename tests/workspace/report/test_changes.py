@@ -1,0 +1,62 @@
+import pytest
+
+from vbcgcd.workspace.report.changes import news, recent
+from vbcgcd.workspace.report.content import Content
+
+
+def content_of(workspace, n_items=3):
+    workspace._refresh()
+    query = workspace._query()
+    overview = query.overview(n_items=n_items)
+    return Content(overview, query.lookup, query.labelled_sessions(), query.state.resolved, n_items)
+
+
+def test_a_session_in_a_sentence(animals):
+    found = news(content_of(animals))
+    session = animals.sessions()[-1]
+    assert found.lead.endswith(
+        f"assigned 100 items: {session.known_rows} to known categories and {session.novel_rows} to 2 new "
+        "categories, a number that was given."
+    )
+    assert {card.info.id for card in found.novel} == {3, 4}
+    assert [card.info.size for card in found.novel] == sorted(
+        (c.info.size for c in found.novel), reverse=True
+    )
+
+
+def test_growth_adds_up(animals):
+    found = news(content_of(animals))
+    assert {growth.card.info.id for growth in found.grown} <= {0, 1, 2}
+    assert all(growth.before == 30 for growth in found.grown)
+    assert [g.gained for g in found.grown] == sorted((g.gained for g in found.grown), reverse=True)
+    assert found.largest_gain == found.grown[0].gained
+
+
+def test_changes_by_hand(animals):
+    animals.rename("cat", "tom")
+    animals.merge([3, 1], name="mix")
+    animals.drop(2)
+    content = content_of(animals)
+    found = news(content)
+    assert [(before, now) for _, before, now in found.renamed] == [("cat", "tom")]
+    assert [(card.info.name, how) for card, how in found.made] == [
+        ("mix", "merged from novel-3 (#3) and dog (#1)")
+    ]
+    assert {info.name: how for info, how in found.retired} == {
+        "dog": "merged into mix (#5)",
+        "owl": "dropped",
+    }
+    assert recent(content) == ["1 rename", "1 merge", "1 drop"]
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_a_learned_session_has_no_table_of_its_labels(fresh, blobs, n):
+    for _ in range(n):
+        fresh.learn(blobs.rows, blobs.labels)
+    found = news(content_of(fresh))
+    assert found.novel == ()
+    assert "labelled items" in found.lead
+
+
+def test_nothing_yet(fresh):
+    assert news(content_of(fresh)).lead.startswith("Nothing has been learned yet")

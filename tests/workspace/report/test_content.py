@@ -1,0 +1,77 @@
+import numpy as np
+
+from vbcgcd.workspace import ItemInfo
+from vbcgcd.workspace.report.content import Content
+
+
+def content_of(workspace, n_items=3):
+    workspace._refresh()
+    query = workspace._query()
+    overview = query.overview(n_items=n_items)
+    return Content(overview, query.lookup, query.labelled_sessions(), query.state.resolved, n_items)
+
+
+def test_found_categories_come_first_and_the_newest_before_the_others(animals, blobs):
+    animals.discover(blobs.probe, n_novel=1)
+    content = content_of(animals)
+    groups = [(group.when, group.labelled) for group in content.groups]
+    assert groups == [("session 2", False), ("session 1", False), ("session 0", True)]
+    assert content.counts() == (3, 3)
+    for group in content.groups:
+        sizes = [card.info.size for card in group.cards]
+        assert sizes == sorted(sizes, reverse=True)
+    assert [card.info.name for card in content.by_name][:2] == ["cat", "dog"]
+
+
+def test_many_sessions_share_groups(animals, blobs):
+    for k in range(7):
+        animals.discover(blobs.probe + 9 * k, n_novel=1)
+    content = content_of(animals)
+    found = [group for group in content.groups if not group.labelled]
+    assert len(found) == 6
+    assert [group.births for group in found] == sorted((g.births for g in found), reverse=True)
+    assert sum(len(group.births) for group in found) == 8
+    births = [card.info.birth for group in found for card in group.cards]
+    assert births == sorted(births, reverse=True)
+    assert any(" to " in group.when for group in found)
+
+
+def test_later_labels_are_labelled_too(animals, blobs):
+    animals.learn(blobs.probe[:20], ["yak"] * 20)
+    content = content_of(animals)
+    assert content.cards[animals.category("yak").id].labelled
+    assert content.counts() == (4, 2)
+    assert [(s.live_labelled, s.live_found) for s in animals.sessions()] == [(3, 0), (3, 2), (4, 2)]
+
+
+def test_the_balance_compares_medians(animals):
+    content = content_of(animals)
+    spreads = {card.info.id: card.info.spread for card in content.cards.values()}
+    known, found = np.median([spreads[k] for k in (0, 1, 2)]), np.median([spreads[k] for k in (3, 4)])
+    assert f"(spread {found:.2f} against {known:.2f})" in content.balance()
+    assert len(content.spreads()) == 5
+
+
+def test_without_found_categories_there_is_nothing_to_compare(fresh, blobs):
+    fresh.learn(blobs.rows, blobs.labels)
+    assert content_of(fresh).balance() == ""
+
+
+def test_the_second_choice_follows_merges(animals):
+    content = content_of(animals)
+    item = ItemInfo("7", "here", 1, 0.5, 0.1, 1, 0.4, 3)
+    assert (content._line(item, 0).second, content._line(item, 0).second_name) == (1, "dog")
+    assert content._line(item, 1).second_name == ""  # its own category is no alternative
+    merged = animals.merge([1, 2], name="both")
+    content = content_of(animals)
+    assert content._line(item, 0).second == next(iter(merged.categories))
+    assert content._line(item, next(iter(merged.categories))).second_name == ""
+    animals.drop("both")
+    line = content_of(animals)._line(item, 0)
+    assert (line.second, line.second_name) == (None, "both")  # named, but there is no card to go to
+
+
+def test_sure_items_are_not_called_doubtful(animals):
+    for card in content_of(animals, n_items=40).cards.values():
+        for line in card.doubtful:
+            assert line.probability - line.second_probability < 0.9

@@ -1,0 +1,194 @@
+import base64
+import csv
+import io
+import json
+import os
+import shutil
+
+import numpy as np
+import pytest
+
+from vbcgcd.workspace import Shown, Workspace
+from vbcgcd.workspace.durable import digest, to_json
+from vbcgcd.workspace.lookup import Lookup
+
+WORDS = ("card", "table", "rain")
+
+
+def write_table(path, *, ids=False, n=8):
+    """Texts and labels; the text of a row tells its number."""
+    rows = [(f"{w} {w} number {k * n + i}", w) for k, w in enumerate(WORDS) for i in range(n)]
+    with path.open("w", newline="") as file:
+        out = csv.writer(file)
+        out.writerow(["text", "note", "intent", *(["id"] if ids else [])])
+        out.writerows(
+            [text, f"{word} note {i}", word, *([f"t{i}"] if ids else [])]
+            for i, (text, word) in enumerate(rows)
+        )
+    return path
+
+
+@pytest.fixture
+def texts(tmp_path, words):
+    """A workspace that learned a table of texts which lies beside it."""
+    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
+    workspace.learn(write_table(tmp_path / "data.csv"))
+    return workspace
+
+
+def shown_of(workspace, **options):
+    query = workspace._query()
+    lookup = Lookup(query.store, query.history, **options)
+    return lookup.shown([item for k in range(3) for item in query.ledger.typical(k, 8)])
+
+
+def test_texts_are_found_again(texts):
+    found = shown_of(texts)
+    assert len(found) == 24
+    assert all(shown.text.endswith(f"number {shown.reference}") for shown in found)
+    assert shown_of(texts, sources=False) == [Shown(shown.reference) for shown in found]
+
+
+def test_samples_and_reasons_have_texts_if_asked_for(texts):
+    for info in texts.categories(n_samples=2, items=True):
+        assert [text.split()[-1] for text in info.sample_texts] == list(info.samples)
+        assert all(text.startswith(info.name) for text in info.sample_texts)
+    assert texts.categories()[0].sample_texts == ()
+    best = texts.explain(["card card"], items=True).candidates[0]
+    assert [text.split()[-1] for text in best.typical_texts] == list(best.typical)
+    assert texts.explain(["card card"]).candidates[0].typical_texts == ()
+
+
+@pytest.mark.parametrize("ids", [False, True])
+def test_the_columns_of_then_are_used(tmp_path, words, ids):
+    path = write_table(tmp_path / "data.csv", ids=ids)
+    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
+    workspace.learn(path, text="note", id="id" if ids else None)
+    info = workspace.categories(n_samples=1, items=True)[0]
+    assert info.sample_texts == (f"card note {info.samples[0].removeprefix('t')}",)
+    assert info.samples[0].startswith("t") == ids
+
+
+def change(path):
+    path.write_text(path.read_text().replace("number 3", "number 4"))
+
+
+def gone(path):
+    path.unlink()
+
+
+def moved(path):
+    path.rename(path.with_name("elsewhere.csv"))
+
+
+def a_folder(path):
+    path.unlink()
+    path.mkdir()
+
+
+def garbage(path):
+    path.write_bytes(b"\xff\xfe\x00\x01" * 100)
+
+
+@pytest.mark.parametrize("harm", [change, gone, moved, a_folder, garbage])
+def test_another_content_is_never_shown(texts, tmp_path, harm):
+    before = shown_of(texts)
+    harm(tmp_path / "data.csv")
+    assert shown_of(texts) == [Shown(shown.reference) for shown in before]
+    assert texts.categories(n_samples=1, items=True)[0].sample_texts == ("",)
+
+
+def test_the_same_content_written_again_is_shown(texts, tmp_path):
+    before = shown_of(texts)
+    write_table(tmp_path / "data.csv")
+    assert shown_of(texts) == before
+
+
+def test_a_source_is_read_once_and_only_when_asked_for(texts, monkeypatch):
+    reads = []
+    from vbcgcd.workspace import lookup as module
+
+    real = module.from_path
+    monkeypatch.setattr(module, "from_path", lambda path, columns: reads.append(path) or real(path, columns))
+    query = texts._query()
+    lookup = Lookup(query.store, query.history)
+    items = query.ledger.typical(0, 4)
+    assert reads == []
+    assert lookup.shown(items) == lookup.shown(items)
+    assert lookup.shown(query.ledger.typical(1, 4))[0].text
+    assert len(reads) == 1
+
+
+def test_stored_excerpts_come_first(tmp_path, words):
+    workspace = Workspace.init(tmp_path / "w", embedder=words, excerpts=2, model={"count": "evidence"})
+    workspace.learn(write_table(tmp_path / "data.csv"))
+    (tmp_path / "data.csv").unlink()
+    found = [shown for shown in shown_of(workspace) if shown.text]
+    assert len(found) == 3 * 2
+    assert shown_of(workspace, sources=False) == shown_of(workspace)
+
+
+def test_sessions_that_do_not_tell_their_source_give_references(texts):
+    """As workspaces made before sources were recorded."""
+    folder = texts.path / "commits" / "000002"
+    record = json.loads((folder / "commit.json").read_bytes())
+    record["summary"] = {k: v for k, v in record["summary"].items() if not k.startswith("source_")}
+    data = to_json(record)
+    (folder / "commit.json").write_bytes(data)
+    (texts.path / "HEAD").write_bytes(to_json({"commit": 2, "sha256": digest(data)}))
+    early = Workspace.open(texts.path)
+    assert not any(shown.text for shown in shown_of(early))
+    assert early.categories(n_samples=1, items=True)[0].sample_texts == ("",)
+
+
+@pytest.fixture
+def pictures(tmp_path):
+    """A workspace of pictures in folders: plain red, green and blue with a little noise."""
+    image = pytest.importorskip("PIL.Image")
+    rng = np.random.default_rng(0)
+    for k, name in enumerate(("red", "green", "blue")):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        for i in range(6):
+            array = rng.integers(0, 40, (80, 100, 3)).astype(np.uint8)
+            array[:, :, k] += 200
+            image.fromarray(array).save(tmp_path / "data" / name / f"{i}.png")
+    return Workspace.init(tmp_path / "w", embedder=Colours(), cache=False, model={"count": "evidence"})
+
+
+class Colours:
+    name, kind, fingerprint, batch_size, dimension = "colours", "image", "colours-1", 8, 4
+
+    def embed(self, items):
+        from vbcgcd.embed.pictures import open_picture
+
+        arrays = [np.asarray(open_picture(item), dtype=float) for item in items]
+        return np.array([[*a.mean(axis=(0, 1)), a.std() + i] for i, a in enumerate(arrays)])
+
+
+def colour(shown):
+    from PIL import Image
+
+    picture = Image.open(io.BytesIO(base64.b64decode(shown.jpeg)))
+    assert max(picture.size) == 64
+    return ["red", "green", "blue"][int(np.asarray(picture).mean(axis=(0, 1)).argmax())]
+
+
+def test_pictures_are_found_again_unless_they_changed(pictures, tmp_path):
+    pictures.learn(tmp_path / "data")
+    found = shown_of(pictures)
+    assert len(found) == 18
+    assert all(shown.reference.startswith(colour(shown)) for shown in found)
+    (tmp_path / "data/red/0.png").unlink()
+    shutil.copyfile(tmp_path / "data/red/1.png", tmp_path / "data/green/0.png")
+    later = os.stat(tmp_path / "data/green/0.png").st_mtime + 5
+    os.utime(tmp_path / "data/green/0.png", (later, later))
+    (tmp_path / "data/blue/0.png").write_bytes(b"no picture")
+    blank = [shown.reference for shown in shown_of(pictures) if not shown.jpeg]
+    assert sorted(blank) == ["blue/0.png", "green/0.png", "red/0.png"]
+
+
+def test_vectors_have_nothing_to_show(animals, blobs, tmp_path):
+    np.savez(tmp_path / "more.npz", x=blobs.batch)
+    animals.discover(tmp_path / "more.npz", n_novel=1)
+    items = animals._query().ledger.typical(0, 3)
+    assert animals._query().lookup.shown(items) == [Shown(item.reference) for item in items]
