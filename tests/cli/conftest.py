@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from vbcgcd.cli import app
@@ -26,8 +27,14 @@ class WordEmbedder:
         return counts + 0.1 * np.array(noise)
 
 
+@pytest.fixture(scope="session")
+def command():
+    """The command line, built once: it takes longer than most commands."""
+    return get_command(app)
+
+
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch):
+def place(tmp_path, monkeypatch, command):
     """Stand in an empty folder, with embeddings of texts by words and no cache outside of the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VBCGCD_WORKSPACE", raising=False)

@@ -2,6 +2,7 @@ import json
 
 import numpy as np
 
+from vbcgcd.bayes import recover_statistics
 from vbcgcd.workspace import Workspace, plain
 
 
@@ -21,7 +22,8 @@ def test_an_empty_workspace_has_an_overview(fresh):
 
 
 def test_neighbours_spreads_and_volumes_agree_with_the_posterior(animals):
-    posterior = animals._shelf.knowledge(animals._history.state).posterior
+    knowledge = animals._shelf.knowledge(animals._history.state)
+    posterior, statistics = knowledge.posterior, recover_statistics(knowledge.prior, knowledge.posterior)
     distance = np.linalg.norm(posterior.mean[:, None] - posterior.mean[None], axis=2)
     np.fill_diagonal(distance, np.inf)
     for k, info in enumerate(animals.categories()):
@@ -29,7 +31,10 @@ def test_neighbours_spreads_and_volumes_agree_with_the_posterior(animals):
         np.testing.assert_allclose(info.nearest_distance, distance[k].min(), rtol=1e-5)
         volume = np.linalg.slogdet(posterior.covariance(k))[1]
         np.testing.assert_allclose(info.log_volume, volume, atol=1e-4)
-        np.testing.assert_allclose(info.spread, np.exp(volume / 12), rtol=1e-4)
+        own = statistics.scatter[k][np.cumsum(np.arange(1, posterior.dim + 1)) - 1].sum()  # packed: the trace
+        np.testing.assert_allclose(
+            info.spread, np.sqrt(own / ((statistics.count[k] - 1) * posterior.dim)), rtol=1e-3
+        )
 
 
 def test_the_map_puts_items_near_their_category(animals):

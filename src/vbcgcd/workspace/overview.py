@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.bayes import deviation
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.workspace.assignments import SKETCH, Assignments
 from vbcgcd.workspace.commits import Commit
@@ -159,7 +160,7 @@ class Query:
         knowledge = self.shelf.knowledge(self.state)
         posterior = knowledge.posterior
         nearest, distance = _neighbours(posterior.mean)
-        volume = posterior.log_det_covariance
+        volume, own = posterior.log_det_covariance, deviation(knowledge.prior, posterior)
         live = self.state.live
         members = [self.typical(category.id, n_samples, items=items) for category in live]
         return [
@@ -167,7 +168,7 @@ class Query:
                 category,
                 sizes,
                 taught=round(float(posterior.kappa[row] - knowledge.prior.kappa), 6),
-                spread=float(np.exp(volume[row] / (2 * posterior.dim))),
+                spread=None if np.isnan(own[row]) else float(own[row]),
                 log_volume=float(volume[row]),
                 nearest=None if nearest[row] < 0 else live[nearest[row]].id,
                 nearest_name="" if nearest[row] < 0 else live[nearest[row]].name,

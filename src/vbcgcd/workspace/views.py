@@ -36,10 +36,11 @@ class CategoryInfo(Result):
         Items assigned to it so far.
     taught : float
         Items behind its posterior.
-    spread : float
-        Geometric mean of its standard deviations in the reduced space; 1 is the usual within-category one.
+    spread : float or None
+        Standard deviation of its own items in the reduced space, root mean square over the dimensions; 1 is
+        that of all labelled categories together. None for fewer than two items.
     log_volume : float
-        Log-determinant of its covariance.
+        Log-determinant of its covariance, which is drawn towards what categories have in common.
     nearest : int or None
         The live category with the nearest mean.
     nearest_name : str
