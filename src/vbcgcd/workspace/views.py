@@ -37,8 +37,8 @@ class CategoryInfo(Result):
     taught : float
         Items behind its posterior.
     spread : float or None
-        Standard deviation of its own items in the reduced space, root mean square over the dimensions; 1 is
-        that of all labelled categories together. None for fewer than two items.
+        Standard deviation of its own items in the reduced space, root mean square over the dimensions;
+        the space is scaled so that labelled categories are near 1. None for fewer than two items.
     log_volume : float
         Log-determinant of its covariance, which is drawn towards what categories have in common.
     nearest : int or None

@@ -125,7 +125,7 @@ def _facts(view: CategoryView) -> list[RenderableType]:
         "named by": _NAMED_BY.get(info.named_by, info.named_by),
         "learned in": f"session {info.birth}",
         "items": f"{info.size}" + (f" ({by_session})" if by_session else ""),
-        "spread": f"{number(info.spread)}, where 1 is usual",
+        "spread": f"{number(info.spread)}",
         "nearest": ""
         if info.nearest is None
         else f"{info.nearest} {visible(info.nearest_name)}, at distance {number(info.nearest_distance, 1)}",
