@@ -28,21 +28,21 @@ class WordEmbedder:
 
 
 @pytest.fixture(scope="session")
-def command():
+def program():
     """The command line, built once: it takes longer than most commands."""
     return get_command(app)
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path, monkeypatch, command):
+def place(tmp_path, monkeypatch, program):
     """Stand in an empty folder, with embeddings of texts by words and no cache outside of the test."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("VBCGCD_WORKSPACE", raising=False)
     monkeypatch.setenv("VBCGCD_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     monkeypatch.setenv("NO_COLOR", "1")
-    monkeypatch.setattr(
-        "vbcgcd.workspace.data.make_embedder", lambda name, *, kind, **options: WordEmbedder()
-    )
+    monkeypatch.setattr("typer.testing._get_command", lambda app: program, raising=False)
+    made = WordEmbedder()
+    monkeypatch.setattr("vbcgcd.workspace.data.make_embedder", lambda name, *, kind, **options: made)
     return tmp_path
 
 

@@ -42,7 +42,7 @@ def categories(infos: Sequence[CategoryInfo], *, total: int) -> RenderableType:
     shown_of = (
         shown_of if len(infos) == total else f"{len(infos)} of {counted(total, 'category', 'categories')}"
     )
-    legend = "born: session in which it was learned, 0 being the first; spread: 1 is usual"
+    legend = "born: session in which it was learned, 0 being the first; spread: labelled ones are near 1"
     legend += "; grey: no longer live" if any_retired else ""
     return Group(table, Text(f"{shown_of}. {legend}.", style="dim"))
 
@@ -125,7 +125,7 @@ def _facts(view: CategoryView) -> list[RenderableType]:
         "named by": _NAMED_BY.get(info.named_by, info.named_by),
         "learned in": f"session {info.birth}",
         "items": f"{info.size}" + (f" ({by_session})" if by_session else ""),
-        "spread": f"{number(info.spread)}",
+        "spread": number(info.spread),
         "nearest": ""
         if info.nearest is None
         else f"{info.nearest} {visible(info.nearest_name)}, at distance {number(info.nearest_distance, 1)}",
