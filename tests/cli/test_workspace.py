@@ -193,10 +193,10 @@ def test_a_workspace_goes_into_one_file_and_back(run, run_json, animals, place):
 
 def test_verify_finds_a_file_that_was_changed(run, run_json, animals):
     assert run_json("verify")["files"] > 5
-    assert "are as written" in run("verify").output
+    assert "are as written" in words(run("verify"))
     damaged = next(animals.rglob("*.parquet"))
     damaged.write_bytes(damaged.read_bytes()[:-1] + b"x")
-    assert damaged.name in run("verify", code=2).output
+    assert damaged.name in "".join(run("verify", code=2).output.split())
 
 
 def test_a_report_is_written_where_asked(run, run_json, animals, place):

@@ -158,7 +158,7 @@ def test_a_read_only_folder_can_be_read(animals, blobs):
 
 
 def test_there_is_an_end_to_undo_and_redo(animals):
-    with pytest.raises(InputError, match="no undo to take back"):
+    with pytest.raises(InputError, match="nothing to redo"):
         animals.redo()
     assert [animals.undo().of_command for _ in range(2)] == ["discover", "learn"]
     with pytest.raises(InputError, match="nothing left to undo"):
@@ -166,7 +166,7 @@ def test_there_is_an_end_to_undo_and_redo(animals):
     assert [animals.redo().of_command for _ in range(2)] == ["learn", "discover"]
     animals.undo()
     animals.rename(0, "tom")
-    with pytest.raises(InputError, match="no undo to take back"):
+    with pytest.raises(InputError, match="nothing to redo"):
         animals.redo()
 
 
@@ -242,3 +242,22 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
     workspace.discover(stream.batch(1, 120), n_novel=0)
     after = tree(tmp_path / "w" / "commits")
     assert {name: after[name] for name in before} == before
+
+
+def test_undo_of_a_command_that_is_meant_refuses_another(animals):
+    meant = animals.rename(0, "puss").commit
+    later = animals.rename(1, "hound").commit
+    with pytest.raises(InputError, match=f"{later} came in between"):
+        animals.undo(commit=meant)
+    assert animals.undo(commit=later).of_commit == later
+    assert animals.undo(commit=meant).of_commit == meant
+    with pytest.raises(InputError, match="in between"):
+        animals.redo(commit=later)
+    assert animals.redo(commit=meant).of_commit == meant
+
+
+def test_items_without_a_file_are_shown_by_their_reference(animals):
+    [view, *_] = animals.overview().categories
+    shown = animals.shown(view.typical)
+    assert [part.reference for part in shown] == [item.reference for item in view.typical]
+    assert not any(part.text or part.jpeg for part in shown)

@@ -138,14 +138,7 @@ def show(
 
 def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:
     """Texts of items by session and reference, where they can still be found."""
-    from vbcgcd.workspace.lookup import Lookup
-    from vbcgcd.workspace.state import History
-    from vbcgcd.workspace.store import Store
-
-    store, history = Store(here.path), History()
-    for commit in store.commits(store.head()):
-        history.append(commit)
-    shown = Lookup(store, history).shown(items)
+    shown = here.shown(items)
     return {(item.session, item.reference): found.text for item, found in zip(items, shown, strict=True)}
 
 
@@ -286,5 +279,6 @@ def _back_or_forth(command: str, workspace: Path | None, as_json: bool) -> None:
             f"What would be {'taken back' if command == 'undo' else 'done again'} is no operation on "
             f"categories but: {what}. Use 'vbcgcd {command}' if you mean that."
         )
-    done = here.undo() if command == "undo" else here.redo()
+    meant = None if info is None else info.commit
+    done = here.undo(commit=meant) if command == "undo" else here.redo(commit=meant)
     finish(done, as_json, lambda: render.undone(done, described(here, done.of_commit)))

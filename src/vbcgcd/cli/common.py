@@ -99,6 +99,7 @@ def _message(error: Exception) -> str | None:
 
 def _for_the_shell(message: str) -> str:
     message = message.replace("use None to estimate it", "leave it out to estimate it")
+    message = message.replace("(all rows) or None", "(all rows)")
     return _OPTION.sub(r"--\1", message.replace("n_novel", "--n-novel"))
 
 

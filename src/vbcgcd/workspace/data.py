@@ -185,9 +185,11 @@ class Reader:
     def _check_mark(self, batch: Batch) -> None:
         self._check_fingerprint(batch.mark)
         if self.mark is not None and batch.mark.dimension != self.mark["dimension"]:
+            named = self.mark["fingerprint"] != UNKNOWN
             raise InputError(
                 f"Embeddings of this workspace have {self.mark['dimension']} numbers, those of "
-                f"{batch.items.source} have {batch.mark.dimension}; use the embedder {self.mark['name']!r}."
+                f"{batch.items.source} have {batch.mark.dimension}; use "
+                + (f"the embedder {self.mark['name']!r}." if named else "what made the first ones.")
             )
 
     def _check_fingerprint(self, mark: EmbedderMark) -> None:

@@ -16,6 +16,7 @@ from vbcgcd.workspace.categories import Key, drop_draft, find, merge_draft, rena
 from vbcgcd.workspace.commits import Commit, Draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.data import Reader
+from vbcgcd.workspace.lookup import Shown
 from vbcgcd.workspace.overview import Query
 from vbcgcd.workspace.posteriors import Shelf
 from vbcgcd.workspace.predictions import Explanation, check_reject, explained, predicted
@@ -34,7 +35,7 @@ from vbcgcd.workspace.sessions import discover_draft, learn_base_draft, learn_mo
 from vbcgcd.workspace.state import Category, History
 from vbcgcd.workspace.store import NOTHING, Store
 from vbcgcd.workspace.transfer import export_to, import_from
-from vbcgcd.workspace.views import CategoryInfo, Changes, CommandInfo, Overview, SessionInfo
+from vbcgcd.workspace.views import CategoryInfo, Changes, CommandInfo, ItemInfo, Overview, SessionInfo
 
 PathLike = str | os.PathLike[str]
 Progress = bool | Callable[[int, int], None] | None
@@ -356,22 +357,27 @@ class Workspace:
             self._shelf.knowledge(history.state)
             return self._changed(self._commit(drop_draft(history.state, key)))
 
-    def undo(self) -> Undone:
-        """Take back the last command that is still in effect; again takes back the one before it."""
+    def undo(self, *, commit: int | None = None) -> Undone:
+        """Take back the last command that is still in effect; again takes back the one before it.
+
+        Parameters
+        ----------
+        commit : int, optional
+            Take back this command and no other: an error if another one came after it.
+        """
         with self._writing("undo") as history:
             trail = history.state.trail
             if len(trail) < 2:
                 raise InputError("There is nothing left to undo: only init is in effect.")
+            _check_meant(commit, trail[-1])
             return self._went("undo", goto=trail[-2], of=trail[-1])
 
-    def redo(self) -> Undone:
-        """Take back the last undo."""
+    def redo(self, *, commit: int | None = None) -> Undone:
+        """Take back the last undo; ``commit`` as in `undo`."""
         with self._writing("redo") as history:
             if not history.undone:
-                raise InputError(
-                    "There is no undo to take back: the last command was none, and what comes after an undo "
-                    "builds on it."
-                )
+                raise InputError("There is nothing to redo: only what the very last commands undid can be.")
+            _check_meant(commit, history.undone[-1])
             return self._went("redo", goto=history.undone[-1], of=history.undone[-1])
 
     def config(self) -> dict[str, Any]:
@@ -401,6 +407,11 @@ class Workspace:
         """What is different from the state before the last session."""
         self._refresh()
         return self._query().changes()
+
+    def shown(self, items: Sequence[ItemInfo]) -> list[Shown]:
+        """Text or small picture of each item, from what was kept or from your own unchanged files."""
+        self._refresh()
+        return self._query().lookup.shown(items)
 
     def overview(self, *, n_items: int = 5, n_map: int = 2000) -> Overview:
         """All that a report needs: sessions, categories with their items, a map, and the last changes."""
@@ -520,6 +531,11 @@ class Workspace:
         if self._answers is None:
             self._answers = Query(self._store, self._history, self._shelf, self._tables)
         return self._answers
+
+
+def _check_meant(commit: int | None, last: int) -> None:
+    if commit is not None and commit != last:
+        raise InputError(f"Command {commit} is meant, but command {last} came in between; look again.")
 
 
 def _names(commit: Commit) -> dict[int, str]:

@@ -125,7 +125,9 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int, str]) -> Render
             str(info.commit),
             date(info.time),
             f"{info.command}, undone" if info.undone else info.command,
-            " ".join(part for part in (sources.get(info.commit, ""), said(info.parameters)) if part),
+            " ".join(
+                part for part in (_tail(sources.get(info.commit, ""), 40), said(info.parameters)) if part
+            ),
             style="dim" if info.undone else "",
         )
     return table
