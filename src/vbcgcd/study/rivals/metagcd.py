@@ -128,8 +128,9 @@ class MetaGcdFrozen(HeadRival):
     the outer loss draws categories together: among raw image embeddings hardly any two rows are so near.
 
     Frozen embeddings leave little of the meta-learning: on labelled text embeddings an inner step was seen to
-    turn a row by a fifth of a degree, so that what is learned is in effect supervised contrastive. K-means with pinned centroids in that space
-    stays below class means with plain k-means over all rows, on texts and on pictures.
+    turn a row by a fifth of a degree, so that what is learned is in effect supervised contrastive. K-means
+    with pinned centroids in that space stays below class means with plain k-means over all rows, on texts and
+    on pictures.
 
     Parameters
     ----------

@@ -44,10 +44,10 @@ class PromptCcdFrozen(Rival):
     The original then clusters f; here a second mixture over f, started from the first, classifies, so that
     ids are stable: components start where they were and are matched to those before.
 
-    On frozen embeddings the prompt hardly matters: on CLINC150 an untrained one (``epochs=0``) is as accurate.
-    What is judged is the mixture, whose spherical components are fitted to the stream and to few samples of
-    themselves; with 500 samples each instead of 100 it gains two points and is still below class means with
-    plain k-means.
+    On frozen embeddings the prompt hardly matters: on CLINC150 an untrained one (``epochs=0``) is as
+    accurate. What is judged is the mixture, whose spherical components are fitted to the stream and to few
+    samples of themselves; with 500 samples each instead of 100 it gains two points and is still below class
+    means with plain k-means.
 
     Parameters
     ----------
