@@ -159,14 +159,24 @@ def test_deviation_is_that_of_the_rows(make_problem, seed, structure, kappa):
     prior = Prior(4, kappa=kappa, nu=9.0, structure=structure)
     posterior = posterior_of(prior, statistics_by_label(rows, labels, 4, structure=structure))
     own = [rows[labels == k] for k in range(3)]
-    expected = [np.sqrt(part.var(axis=0, ddof=1).mean()) if len(part) > 1 else np.nan for part in own]
+    expected = [np.sqrt(part.var(axis=0).mean()) if len(part) > 1 else np.nan for part in own]
     if structure == "shared":
         together = np.concatenate([part - part.mean(axis=0) for part in own])
-        expected = [np.sqrt((together**2).sum() / ((len(rows) - 3) * 4))] * 3
+        expected = [np.sqrt((together**2).mean())] * 3
     found = deviation(prior, posterior)
     assert found.shape == (4,)
     np.testing.assert_allclose(found[:3], expected, rtol=1e-6, atol=1e-8)
     assert structure == "shared" or np.isnan(found[3])  # it has no rows
+
+
+def test_tempering_does_not_change_the_deviation(make_problem):
+    rows, labels = make_problem(1)
+    prior = Prior(4, nu=9.0)
+    whole, part = (
+        posterior_of(prior, statistics_by_label(rows, labels, 3, weight=np.full(len(rows), weight)))
+        for weight in (1.0, 0.1)
+    )
+    np.testing.assert_allclose(deviation(prior, part), deviation(prior, whole), rtol=1e-9)
 
 
 @pytest.mark.parametrize("dim", [64, 384])

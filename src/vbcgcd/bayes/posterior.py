@@ -254,18 +254,20 @@ def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
 def deviation(prior: Prior, posterior: Posterior) -> Array:
     """Root mean square over dimensions of the standard deviation of each category's own rows, array (K,).
 
-    sqrt(tr S / ((n - 1) D)), where tr S = tr Psi - tr Psi0 - (kappa0 n / kappa) ||z̄||². NaN for fewer than
-    two rows. With ``shared`` it is that of all categories together.
+    sqrt(tr S / (n D)), where tr S = tr Psi - tr Psi0 - (kappa0 n / kappa) ||z̄||². Tempering weighs S and n
+    alike and does not change it. NaN without measurable scatter. With ``shared`` it is that of all categories
+    together.
     """
     count = np.asarray(posterior.kappa - prior.kappa, dtype=np.float64)
     shift = prior.kappa * posterior.kappa / np.where(count > 0, count, 1.0)
     between = shift * np.einsum("kd,kd->k", posterior.mean, posterior.mean, dtype=np.float64)
     scale = np.einsum("kp,kp->k", posterior.factor, posterior.factor, dtype=np.float64)
-    freedom = count - 1
     if posterior.structure == "shared":
-        between, freedom = between.sum(), np.full(len(count), count.sum() - (count > 0.5).sum())
-    scatter = np.maximum(scale - prior.dim * prior.scale - between, 0.0)
-    variance = scatter / (np.where(freedom > 0.5, freedom, np.nan) * prior.dim)
+        between, count = between.sum(), np.full(len(count), count.sum())
+    scatter = scale - prior.dim * prior.scale - between
+    # Factors are stored in single precision: less than this is rounding.
+    measurable = (scatter > 1e-5 * scale) & (count > 0)
+    variance = np.where(measurable, scatter, np.nan) / (np.where(count > 0, count, 1.0) * prior.dim)
     return np.asarray(np.sqrt(variance))
 
 
