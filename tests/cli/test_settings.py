@@ -39,9 +39,15 @@ def test_parts_are_put_into_the_present_value():
     assert CONFIG["model"] == {"count": "silhouette"}
 
 
-@pytest.mark.parametrize("key", ["sample.x", "model.", "nothing.x"])
+@pytest.mark.parametrize("key", ["sample.x", "model."])
 def test_what_has_no_parts_is_refused(key):
     with pytest.raises(InputError, match="not a part"):
+        changes_of([(key, 1)], CONFIG)
+
+
+@pytest.mark.parametrize("key", ["nothing", "nothing.x", "path", "self", "cache"])
+def test_what_is_no_setting_is_refused(key):
+    with pytest.raises(InputError, match="no setting"):
         changes_of([(key, 1)], CONFIG)
 
 

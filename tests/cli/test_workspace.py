@@ -89,7 +89,7 @@ def test_later_labels_are_added_and_known_ones_updated_only_if_asked(run, run_js
     told = run_json("status")
     assert (told["labelled"], told["found"]) == (4, 2)
     shown = words(run("learn", "more.npz", "--update-known"))
-    assert "22 items are of known categories" in shown
+    assert "Of known categories: 22 items." in shown
     assert run_json("categories")["categories"][0]["taught"] == before + 10
 
 
@@ -160,6 +160,11 @@ def test_the_history_shows_sessions_or_all_commands(run, run_json, animals):
     every = run("sessions", "--all").output
     assert "rename, undone" in every
     assert "batch.npz n_novel 2" in every
+
+
+def test_the_history_names_category_0(run, animals):
+    run("categories", "rename", 0, "tom")
+    assert "rename category 0, name tom" in words(run("sessions", "--all"))
 
 
 def test_settings_are_shown_and_changed(run, run_json, animals):

@@ -30,7 +30,10 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 #: Exit codes: wrong input, and interrupted by Ctrl-C.
 BAD_INPUT, INTERRUPTED = 2, 130
 WIDTH = 100
+#: Letters of a line of a message: longer than any path.
+_LONGEST = 10_000
 #: The library names options as Python does; on the command line they have another form.
+_N_NOVEL = re.compile(r"(?<![\w./-])n_novel(?=\s)")
 _OPTION = re.compile(r"(?<![\w=-])(kind|label|text|image|embedding|id|split|row)=(?=[\s.,;:)]|$)")
 
 AsJson = Annotated[
@@ -99,16 +102,20 @@ def _message(error: Exception) -> str | None:
 
 def _for_the_shell(message: str) -> str:
     message = message.replace("use None to estimate it", "leave it out to estimate it")
-    message = message.replace("(all rows) or None", "(all rows)")
-    return _OPTION.sub(r"--\1", message.replace("n_novel", "--n-novel"))
+    message = message.replace("(all rows) or None", "(all rows)").replace(" or None, got", " or null, got")
+    return _OPTION.sub(r"--\1", _N_NOVEL.sub("--n-novel", message))
 
 
 def note(message: str, *, style: str = "yellow") -> None:
     """Say something on the error stream; lines are not cut, so that paths stay whole."""
     from vbcgcd.cli.show.text import visible
 
-    lines = "\n".join(visible(line) for line in message.splitlines())
+    lines = "\n".join(_indent(line) + visible(line, _LONGEST) for line in message.splitlines())
     console(stderr=True).print(lines, style=style, markup=False, emoji=False, soft_wrap=True)
+
+
+def _indent(line: str) -> str:
+    return line[: len(line) - len(line.lstrip(" "))]
 
 
 def print_json(value: Any) -> None:

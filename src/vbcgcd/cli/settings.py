@@ -47,6 +47,8 @@ def changes_of(given: Sequence[tuple[str, Any]], config: Mapping[str, Any]) -> d
     changes: dict[str, Any] = {}
     for key, value in given:
         name, dot, part = key.partition(".")
+        if name not in config:
+            raise wrong(f"There is no setting {key!r}; the settings are {', '.join(config)}.")
         if not dot:
             changes[name] = _embedder(value) if name == "embedder" else value
             continue

@@ -69,8 +69,9 @@ def _told(found: Predictions) -> list[RenderableType]:
     told = summary(found)
     largest = [f"{visible(name, 40)} ({n})" for name, n in list(told["counts"].items())[:MOST]]
     rest = len(told["counts"]) - MOST
+    categories = len(set(found.category.tolist()) - {-1})
     lines = [
-        f"{counted(len(found), 'item')} in {counted(len(told['counts']), 'category', 'categories')}; mean "
+        f"{counted(len(found), 'item')} in {counted(categories, 'category', 'categories')}; mean "
         f"probability {number(told['mean_probability'])}; {told['unfamiliar']} unfamiliar (novelty above "
         f"{UNFAMILIAR})",
         f"Most: {'; '.join(largest)}" + (f"; and {rest} more" if rest > 0 else ""),

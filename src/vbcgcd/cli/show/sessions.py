@@ -48,7 +48,7 @@ def learned(result: Learned, session: SessionInfo, seconds: float) -> Renderable
         *_columns(session),
     ]
     if known:
-        lines.append(f"{counted(sum(result.counts[i] for i in known), 'item')} are of known categories.")
+        lines.append(f"Of known categories: {counted(sum(result.counts[i] for i in known), 'item')}.")
     if result.unlabelled:
         lines.append(f"{counted(result.unlabelled, 'item')} without a label left out.")
     few = sorted((n, new[i]) for i, n in result.counts.items() if i in new)
@@ -135,7 +135,7 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int, str]) -> Render
 
 def said(parameters: Mapping[str, Any]) -> str:
     """What a command was called with, in one line."""
-    shown = {k: v for k, v in parameters.items() if v not in (None, False, {}, [])}
+    shown = {k: v for k, v in parameters.items() if v is not None and v is not False and v not in ({}, [])}
     return ", ".join(
         f"{k} {v if isinstance(v, str) else json.dumps(v, ensure_ascii=False)}" for k, v in shown.items()
     )
