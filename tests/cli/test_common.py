@@ -16,10 +16,8 @@ def message_of(text, capsys):
 
 
 def test_options_are_named_as_the_shell_knows_them(capsys):
-    message = message_of(
-        "n_novel must be a whole number from 0 to 5 (all rows) or None, got 9; use None to estimate it.",
-        capsys,
-    )
+    said = "n_novel must be a whole number from 0 to 5 (all rows) or None, got 9; use None to estimate it."
+    message = message_of(said, capsys)
     assert "--n-novel must be a whole number from 0 to 5 (all rows), got 9; leave it out" in message
 
 
