@@ -188,7 +188,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         CategoryDiscoverer
             This object.
         """
-        self._check_options()
+        self.check_options()
         fresh = type(self)(**self.get_params(deep=False))
         rows = check_rows(fresh, X, reset=True)
         fresh.classes_, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
@@ -229,7 +229,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         -------
         SessionReport
         """
-        self._check_options()
+        self.check_options()
         self._check_fitted()
         rows = check_rows(self, X)
         weight = check_weight(sample_weight, len(rows))
@@ -284,7 +284,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         if not hasattr(self, "knowledge_"):
             return self.fit(X, y)
-        self._check_options()
+        self.check_options()
         rows = check_rows(self, X)
         labels = check_labels(y, len(rows))
         if any((labels.dtype.kind in kind) != (self.classes_.dtype.kind in kind) for kind in ("iuf", "b")):
@@ -509,7 +509,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
         )
 
-    def _check_options(self) -> None:
+    def check_options(self) -> None:
+        """Raise ``InputError`` for the first option that has a value which is not allowed."""
         check_choice("covariance", self.covariance, ("full", "diagonal", "shared"))
         check_choice("inference", self.inference, ("exact", "svi"))
         if not callable(self.cluster):

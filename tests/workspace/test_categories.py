@@ -5,7 +5,9 @@ from hypothesis import strategies as st
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, statistics_by_label
+from vbcgcd.embed.pictures import open_picture
 from vbcgcd.errors import InputError
+from vbcgcd.workspace import Workspace
 from vbcgcd.workspace.categories import find, merged_posterior
 
 
@@ -62,9 +64,11 @@ def test_a_merge_undone_is_as_if_it_had_not_been(animals, blobs, answers):
 @pytest.mark.parametrize(
     ("keys", "name", "message"),
     [
-        ([0], None, "at least two"),
-        ("cat", None, "at least two"),
-        ([0, "cat"], None, "different categories"),
+        ([0], None, r"at least two categories, got only 'cat' \(category 0\)"),
+        ("cat", None, r"at least two categories, got only 'cat' \(category 0\)"),
+        (1, None, r"at least two categories, got only 'dog' \(category 1\)"),
+        ([], None, "at least two categories, got none"),
+        ([0, "cat"], None, r"different categories, got 'cat' \(category 0\) more than once"),
         ([0, 99], None, "no category 99"),
         ([0, 1], "owl", "name of category 2 already"),
         ([0, 1], "", "must be text"),
@@ -120,6 +124,30 @@ def test_a_wrong_split_changes_nothing(animals, blobs, tree, options, message):
     assert tree(animals.path) == before
 
 
+def test_a_split_names_items_that_could_not_be_embedded(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+
+    class Colours:
+        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
+
+        def embed(self, items):
+            return np.array([np.asarray(open_picture(item), dtype=float).mean(axis=(0, 1)) for item in items])
+
+    rng = np.random.default_rng(0)
+    for name in ("red", "blue"):
+        (tmp_path / "data" / name).mkdir(parents=True)
+        for i in range(6):
+            array = rng.integers(0, 100, 3) + np.array([150, 0, 0] if name == "red" else [0, 0, 150])
+            image.new("RGB", (4, 4), tuple(array.tolist())).save(tmp_path / "data" / name / f"{i}.png")
+    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), cache=False, model={"count": "evidence"})
+    workspace.learn(tmp_path / "data")
+    (tmp_path / "data/red/0.png").write_bytes(b"no picture")
+    done = workspace.split("red", tmp_path / "data")
+    assert [failure.reference for failure in done.failures] == ["red/0.png"]
+    assert done.as_dict()["failures"][0]["reason"]
+    assert workspace.rename("blue", "sea").failures == ()
+
+
 def test_equal_items_cannot_be_split(animals, blobs):
     with pytest.raises(InputError, match="not different enough"):
         animals.split("cat", np.repeat(blobs.rows[:1], 8, axis=0))
@@ -133,6 +161,12 @@ def test_a_dropped_category_is_never_predicted_and_comes_back(animals, blobs, an
         animals.rename(1, "hound")
     animals.undo()
     assert answers(animals, blobs.probe) == before
+
+
+def test_a_merged_category_tells_what_it_became(animals):
+    animals.merge(["cat", "dog"], name="pet")
+    with pytest.raises(InputError, match=r"Category 1 \('dog'\) was merged into 'pet' \(category 5\)"):
+        animals.rename(1, "hound")
 
 
 def test_the_last_category_stays(animals):

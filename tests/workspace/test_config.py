@@ -23,6 +23,10 @@ def test_defaults_are_valid():
         ({"model": 3}, "model must be options"),
         ({"model": {"n_clusters": 3}}, "no option 'n_clusters'"),
         ({"model": {"cluster": np.mean}}, "plain values"),
+        ({"model": {"covariance": "round"}}, "covariance must be one of"),
+        ({"model": {"n_components": 0}}, "n_components must be"),
+        ({"model": {"inference": "svi", "covariance": "shared"}}, "needs covariance"),
+        ({"path": 1, "self": 2}, "no setting 'path', 'self'; the settings are kind, embedder"),
     ],
 )
 def test_a_wrong_setting_is_one_clear_error(changes, message):

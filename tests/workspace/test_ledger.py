@@ -19,7 +19,7 @@ def test_typical_and_doubtful_items_are_the_ends_of_the_table(animals):
 
 def test_sizes_follow_merges_and_undo(animals):
     sizes = animals._query().ledger.sizes()
-    assert sum(sizes.values()) == 190
+    assert sum(sizes.values()) == animals._query().ledger.total() == 190
     animals.merge([0, 4])
     assert animals._query().ledger.sizes()[5] == sizes[0] + sizes[4]
     assert sum(animals._query().ledger.by_session(5).values()) == sizes[0] + sizes[4]

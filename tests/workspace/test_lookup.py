@@ -187,6 +187,16 @@ def test_pictures_are_found_again_unless_they_changed(pictures, tmp_path):
     assert sorted(blank) == ["blue/0.png", "green/0.png", "red/0.png"]
 
 
+def test_asking_for_texts_opens_no_picture(pictures, tmp_path, monkeypatch):
+    from vbcgcd.workspace import lookup as module
+
+    pictures.learn(tmp_path / "data")
+    opened = []
+    monkeypatch.setattr(module, "thumbnail", opened.append)
+    assert [info.sample_texts for info in pictures.categories(n_samples=2, items=True)] == [("", "")] * 3
+    assert opened == []
+
+
 def test_vectors_have_nothing_to_show(animals, blobs, tmp_path):
     np.savez(tmp_path / "more.npz", x=blobs.batch)
     animals.discover(tmp_path / "more.npz", n_novel=1)

@@ -22,6 +22,12 @@ def test_markup_is_text(name):
     assert check_name(f"  {name} ") == name
 
 
+@pytest.mark.parametrize("label", ["none of these", " none of these\n", "none\tof these"])
+def test_a_label_that_means_refusal_is_refused(label):
+    with pytest.raises(InputError, match="'none of these' means that an item is refused; rename it"):
+        label_name(label)
+
+
 @given(st.text(max_size=300))
 def test_every_label_gives_a_name(label):
     name = unique_name(label_name(label), ())

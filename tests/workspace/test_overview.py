@@ -12,7 +12,31 @@ def test_everything_is_plain_json(animals):
     text = json.dumps(overview.as_dict(), allow_nan=False)
     assert json.loads(text)["categories"][0]["info"]["name"] == "<b>cat</b>"
     assert (overview.items, overview.commit, len(overview.sessions)) == (190, 4, 2)
-    assert overview.bytes == sum(f.stat().st_size for f in animals.path.rglob("*") if f.is_file())
+
+
+def test_the_bytes_are_those_of_the_commits_and_of_nothing_else(animals):
+    animals.drop(0)
+    animals.undo()
+    files = [file for file in (animals.path / "commits").rglob("*") if file.is_file()]
+    assert animals.overview().bytes == sum(file.stat().st_size for file in files)
+    (animals.path / "report.html").write_text("of the user's")
+    (animals.path / "vanishing").symlink_to(animals.path / "nowhere")
+    half = animals.path / "commits" / f".new-{'a' * 32}"  # another process is writing
+    half.mkdir()
+    (half / "model.safetensors").write_text("half")
+    assert animals.overview().bytes == sum(file.stat().st_size for file in files)
+
+
+def test_items_that_a_category_was_split_by_are_counted_once(animals, blobs):
+    before = animals.overview().items
+    done = animals.split("cat", blobs.rows)
+    again = animals.split(next(iter(done.categories)), blobs.rows)
+    assert sum(done.counts.values()) > sum(again.counts.values()) > 0
+    assert animals.overview().items == before == 190
+    merged = animals.merge(list(again.categories))
+    assert animals.overview().items == 190
+    sizes = {c.id: c.size for c in animals.categories()}
+    assert sizes[next(iter(merged.categories))] == sum(again.counts.values())
 
 
 def test_an_empty_workspace_has_an_overview(fresh):
@@ -33,7 +57,7 @@ def test_neighbours_spreads_and_volumes_agree_with_the_posterior(animals):
         np.testing.assert_allclose(info.log_volume, volume, atol=1e-4)
         own = statistics.scatter[k][np.cumsum(np.arange(1, posterior.dim + 1)) - 1].sum()  # packed: the trace
         np.testing.assert_allclose(
-            info.spread, np.sqrt(own / ((statistics.count[k] - 1) * posterior.dim)), rtol=1e-3
+            info.spread, np.sqrt(own / (statistics.count[k] * posterior.dim)), rtol=1e-3
         )
 
 

@@ -130,3 +130,32 @@ def test_a_learned_base_can_be_undone_and_learned_again(fresh, blobs):
     done = fresh.learn(blobs.rows[:, :5], blobs.labels)
     assert done.categories == {3: "cat", 4: "dog", 5: "owl"}
     assert set(fresh.predict(blobs.rows[:, :5]).category) == {3, 4, 5}
+
+
+def test_labels_of_one_name_are_one_category_in_every_session(fresh, blobs):
+    labels = np.array(["cat", "dog", "a b"])[np.repeat([0, 1, 2], 30)]
+    labels = np.where(
+        np.arange(90) % 2, labels, np.array([f" {label}\n".replace("a b", "a\tb") for label in labels])
+    )
+    done = fresh.learn(blobs.rows, labels)
+    assert done.counts == {0: 30, 1: 30, 2: 30}
+    assert done.categories == {0: "a b", 1: "cat", 2: "dog"}
+    again = fresh.learn(blobs.rows, labels)
+    assert (again.categories, again.counts) == ({}, done.counts)
+    more = fresh.learn(blobs.rows[:4] + 50, ["emu", "emu ", "\temu", "cat"])
+    assert (more.categories, more.counts) == ({3: "emu"}, {1: 1, 3: 3})
+
+
+def test_numbers_as_labels_keep_their_order(fresh, blobs):
+    assert fresh.learn(blobs.rows, np.repeat([10, 9, 2], 30)).categories == {0: "2", 1: "9", 2: "10"}
+    more = fresh.learn(blobs.rows[:30] + 50, np.repeat([9, 100, 11], 10))
+    assert (more.categories, more.counts) == ({3: "11", 4: "100"}, {1: 10, 3: 10, 4: 10})
+
+
+@pytest.mark.parametrize("base", [True, False])
+def test_the_label_none_of_these_is_refused(fresh, animals, blobs, tree, base):
+    workspace = fresh if base else animals
+    before = tree(workspace.path)
+    with pytest.raises(InputError, match="'none of these' means that an item is refused; rename it"):
+        workspace.learn(blobs.rows, np.where(blobs.labels == "cat", "none of these", blobs.labels))
+    assert tree(workspace.path) == before

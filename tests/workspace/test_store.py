@@ -218,3 +218,53 @@ def test_a_later_format_is_refused_on_opening(store):
 
 def test_before_the_first_commit():
     assert NOTHING.number == 0
+
+
+def test_a_workspace_made_meanwhile_stays(tmp_path, monkeypatch, tree):
+    """Two processes make one in the same empty folder; the other is through when this one gets the lock."""
+    from vbcgcd.workspace.lock import WriteLock
+
+    enter, theirs = WriteLock.__enter__, {}
+
+    def late(lock):
+        monkeypatch.setattr(WriteLock, "__enter__", enter)
+        Store.create(tmp_path, note("theirs"))
+        theirs.update(tree(tmp_path))
+        return enter(lock)
+
+    monkeypatch.setattr(WriteLock, "__enter__", late)
+    with pytest.raises(InputError, match="already"):
+        Store.create(tmp_path, note("ours"))
+    assert tree(tmp_path) == theirs
+
+
+def test_files_that_appear_while_making_fails_stay(tmp_path):
+    def fails(path):
+        (tmp_path / "thesis.txt").write_text("precious")
+        (tmp_path / "pictures").mkdir()
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(InputError, match="No space"):
+        Store.create(tmp_path, Draft("note", files={"a": fails}))
+    assert sorted(part.name for part in tmp_path.iterdir()) == ["pictures", "thesis.txt"]
+
+
+@pytest.mark.parametrize(
+    "name", ["workspace.json", "HEAD", "head", ".lock", "commits/x.zip", "commits/000001/a.txt"]
+)
+def test_parts_of_the_workspace_are_no_targets(store, tmp_path, name):
+    (tmp_path / "elsewhere").symlink_to(store.path)
+    (tmp_path / "link.zip").symlink_to(store.path / name)
+    for path in (store.path / name, tmp_path / "elsewhere" / name, tmp_path / "link.zip"):
+        with pytest.raises(InputError, match="belongs to the workspace itself"):
+            store.check_target(path)
+    for path in (store.path / "report.html", tmp_path / "HEAD"):
+        store.check_target(path)
+
+
+@pytest.mark.parametrize("content", [b"", b'{"commit": 3}', b"\x00\x00"])
+def test_a_broken_head_is_told_once(store, content):
+    (store.path / "HEAD").write_bytes(content)
+    with pytest.raises(InputError) as told:
+        store.head()
+    assert str(told.value).count("restore the workspace") == str(told.value).count("HEAD") == 1

@@ -100,3 +100,11 @@ def test_an_import_does_not_overwrite(exported, animals, tree):
     with pytest.raises(InputError, match="already"):
         Workspace.import_(exported, animals.path)
     assert tree(animals.path) == before
+
+
+@pytest.mark.parametrize("name", ["HEAD", "workspace.json", ".lock", "commits/000001/x.zip"])
+def test_an_export_does_not_replace_a_part_of_the_workspace(animals, tree, name):
+    before = tree(animals.path)
+    with pytest.raises(InputError, match="belongs to the workspace itself"):
+        animals.export(animals.path / name)
+    assert tree(animals.path) == before

@@ -247,7 +247,7 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
 def test_undo_of_a_command_that_is_meant_refuses_another(animals):
     meant = animals.rename(0, "puss").commit
     later = animals.rename(1, "hound").commit
-    with pytest.raises(InputError, match=f"{later} came in between"):
+    with pytest.raises(InputError, match=rf"command {later} \(rename\) came in between"):
         animals.undo(commit=meant)
     assert animals.undo(commit=later).of_commit == later
     assert animals.undo(commit=meant).of_commit == meant
@@ -256,8 +256,32 @@ def test_undo_of_a_command_that_is_meant_refuses_another(animals):
     assert animals.redo(commit=meant).of_commit == meant
 
 
-def test_items_without_a_file_are_shown_by_their_reference(animals):
-    [view, *_] = animals.overview().categories
-    shown = animals.shown(view.typical)
-    assert [part.reference for part in shown] == [item.reference for item in view.typical]
-    assert not any(part.text or part.jpeg for part in shown)
+@pytest.mark.parametrize("name", ["path", "self", "cls", "colour"])
+def test_a_setting_that_is_none_is_told_with_those_that_are(animals, tmp_path, tree, name):
+    before = tree(tmp_path)
+    with pytest.raises(InputError, match=f"no setting '{name}'; the settings are kind, embedder"):
+        Workspace.init(tmp_path / "w", **{name: 1})
+    for given in (name, "cache", "lock_timeout", "changes"):
+        with pytest.raises(InputError, match=f"no setting '{given}'; the settings are kind, embedder"):
+            animals.configure(**{given: 1})
+    assert tree(tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"embedder": 5}, "embedder must be an object with the protocol"),
+        ({"embedder": np.mean}, "embedder must be an object with the protocol"),
+        ({"lock_timeout": -1}, "lock_timeout must be"),
+        ({"model": {"covariance": "round"}}, "covariance must be one of"),
+    ],
+)
+def test_a_wrong_option_makes_no_workspace(tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        Workspace.init(tmp_path / "w", **options)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_embedder_may_be_a_path(tmp_path, animals):
+    assert Workspace.init(tmp_path / "w", embedder=Path("a/b")).config()["embedder"] == str(Path("a/b"))
+    assert animals.configure(embedder=Path("a/b")).config["embedder"] == str(Path("a/b"))

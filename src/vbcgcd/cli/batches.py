@@ -104,7 +104,7 @@ def discover(
     tell_failures(done.failures, done.rows)
 
     def shown() -> Any:
-        found = [info for info in here.categories(n_samples=3, items=True) if info.id in done.categories]
+        found = here.categories(n_samples=3, items=True, only=done.categories)
         return show.discovered(done, here.sessions()[-1], found, steps.seconds)
 
     finish(done, as_json, shown)
@@ -150,6 +150,8 @@ def predict(
         check_output(output, data)
     said = c.columns_of(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
     here = opened(workspace)
+    if output is not None:
+        here.check_target(output)
     items = _from_table(c.check_data(data), said)
     with working("predicting") as steps:
         given: Any = data if items is None else items
@@ -212,11 +214,12 @@ def explain(
     finish(found, as_json, lambda: show.explanation(found, shown))
 
 
-def tell_failures(failures: Sequence[Failure], embedded: int) -> None:
-    """Name the items that could not be embedded, on the error stream."""
+def tell_failures(failures: Sequence[Failure], embedded: int | None = None) -> None:
+    """Name the items that could not be embedded, on the error stream; ``embedded`` is how many could."""
     if not failures:
         return
-    lines = [f"{len(failures)} of {embedded + len(failures)} items could not be embedded and are left out:"]
+    of = "" if embedded is None else f" of {embedded + len(failures)}"
+    lines = [f"{len(failures)}{of} items could not be embedded and are left out:"]
     lines += [f"  {failure.reference}: {failure.reason}" for failure in failures[:NAMED_FAILURES]]
     rest = len(failures) - NAMED_FAILURES
     note("\n".join([*lines, *([f"  and {rest} more"] if rest > 0 else [])]))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vbcgcd.cli import columns as c
+from vbcgcd.cli.batches import tell_failures
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, working, wrong
 from vbcgcd.cli.completion import complete_category
 from vbcgcd.cli.places import Place, category_id, opened
@@ -230,6 +231,7 @@ def split(
             embedding_progress=steps.embedding,
             **said,
         )
+    tell_failures(done.failures)
     finish(done, as_json, lambda: render.changed(done))
 
 
@@ -269,10 +271,10 @@ def redo(workspace: Place = None, as_json: AsJson = False) -> None:
 
 def _back_or_forth(command: str, workspace: Path | None, as_json: bool) -> None:
     from vbcgcd.cli.show import sessions as render
-    from vbcgcd.cli.workspace import described, in_effect, to_redo
+    from vbcgcd.cli.workspace import described
 
     here = opened(workspace)
-    info = in_effect(here) if command == "undo" else to_redo(here)
+    info = here.last_command() if command == "undo" else here.next_redo()
     if info is not None and info.command not in (*OPERATIONS, "init"):
         what = described(here, info.commit)
         raise wrong(

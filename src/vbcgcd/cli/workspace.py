@@ -18,19 +18,17 @@ from vbcgcd.cli.settings import changes_of, looked_up, pair, value_of
 from vbcgcd.cli.show.text import counted, visible
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import CommandInfo, Workspace
+    from vbcgcd.workspace import Workspace
 
 __all__ = [
     "config",
     "export",
     "import_",
-    "in_effect",
     "init",
     "redo",
     "report",
     "sessions",
     "status",
-    "to_redo",
     "undo",
     "verify",
 ]
@@ -297,25 +295,6 @@ def demo(
     run_demo(console(), folder, seed=seed)
 
 
-def in_effect(workspace: Workspace) -> CommandInfo:
-    """The last command that was not undone."""
-    return [c for c in workspace.history() if not c.undone and c.command not in ("undo", "redo")][-1]
-
-
-def to_redo(workspace: Workspace) -> CommandInfo | None:
-    """The command that redo would do again; None if there is none."""
-    done = {c.commit: c for c in workspace.history()}
-    taken_back: list[int] = []
-    for info in done.values():
-        if info.command == "undo":
-            taken_back.append(int(info.parameters["of"]))
-        elif info.command == "redo":
-            taken_back.pop()
-        else:
-            taken_back.clear()
-    return done[taken_back[-1]] if taken_back else None
-
-
 def described(workspace: Workspace, commit: int) -> str:
     """A command in one line."""
     from vbcgcd.cli.show.sessions import said
@@ -348,6 +327,6 @@ def _status(here: Workspace) -> dict[str, Any]:
         "last_session": None
         if last is None
         else {key: getattr(last, key) for key in ("session", "command", "source", "time", "rows")},
-        "last_command": described(here, in_effect(here).commit),
+        "last_command": described(here, here.last_command().commit),
         "next": steps,
     }

@@ -66,7 +66,8 @@ def find(state: State, key: Key) -> Category:
         names = ", ".join(f"{c.id} {c.name!r}" for c in state.live[:8])
         raise InputError(f"There is no category {key!r}; there are {names}{', ...' * (len(state.live) > 8)}.")
     if not found.live:
-        into = f" into {', '.join(map(str, found.into))}" if found.into else ""
+        became = ", ".join(_called(state.categories[i]) for i in found.into)
+        into = f" into {became}" if became else ""
         raise InputError(
             f"Category {found.id} ({found.name!r}) was {found.status}{into} and is no longer live."
         )
@@ -90,12 +91,14 @@ def merge_draft(
 ) -> Draft:
     """Pour categories into a new one; they retire and point to it."""
     state = history.state
-    if isinstance(keys, str | int) or len(keys) < 2:
-        raise InputError(f"A merge takes at least two categories, got {keys!r}.")
-    parts = [find(state, key) for key in keys]
+    parts = [find(state, key) for key in ([keys] if isinstance(keys, str | int | np.integer) else keys)]
+    if len(parts) < 2:
+        given = f"only {_called(parts[0])}; say what to merge it with" if parts else "none"
+        raise InputError(f"A merge takes at least two categories, got {given}.")
     ids = [part.id for part in parts]
-    if len(set(ids)) < len(ids):
-        raise InputError(f"A merge takes different categories, got {', '.join(map(str, ids))}.")
+    twice = next((part for part in parts if ids.count(part.id) > 1), None)
+    if twice is not None:
+        raise InputError(f"A merge takes different categories, got {_called(twice)} more than once.")
     best = min(parts, key=lambda part: (_RANK[part.named_by], -sizes.get(part.id, 0), part.id))
     if name is not None:
         name = check_name(name)
@@ -189,6 +192,10 @@ def drop_draft(state: State, key: Key) -> Draft:
         changes={"categories": [replace(category, status="dropped").as_json()]},
         parameters={"category": category.id},
     )
+
+
+def _called(category: Category) -> str:
+    return f"{category.name!r} (category {category.id})"
 
 
 def _check_free(state: State, name: str, own: Sequence[Category]) -> None:

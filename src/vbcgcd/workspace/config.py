@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,13 +36,13 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
     changes : dict
         kind : {"image", "text", "embedding"} or None
             Of the items; None takes that of the first ones.
-        embedder : str or None
+        embedder : str, path or None
             Name or path, as for ``vbcgcd.embed.embedder``. It may change (a folder that moved), its vectors
             may not.
         embedder_options : dict
             Further options of ``vbcgcd.embed.embedder``, such as ``device``.
         model : dict
-            Options of `CategoryDiscoverer`.
+            Options of `CategoryDiscoverer`, checked at once.
         reject : float or None
             Default of ``predict(reject=...)``.
         names : {"auto", "number"}
@@ -64,6 +65,8 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
             f"{' and '.join(fixed)} cannot change after the base session, which depends on it; make another "
             "workspace."
         )
+    if isinstance(changes.get("embedder"), os.PathLike):
+        changes = {**changes, "embedder": os.fspath(changes["embedder"])}
     for name, value in changes.items():
         _check(name, value)
     try:
@@ -93,3 +96,4 @@ def _check(name: str, value: Any) -> None:
                 f"CategoryDiscoverer has no option {', '.join(map(repr, wrong))}; its options are "
                 f"{', '.join(sorted(allowed))}."
             )
+        CategoryDiscoverer(**value).check_options()

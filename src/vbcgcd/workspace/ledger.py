@@ -35,8 +35,23 @@ class Ledger:
         self.store, self.state, self.tables = store, history.state, tables
         self.commits: list[Commit] = [c for c in history.in_effect() if TABLE in c.files]
 
+    def total(self) -> int:
+        """Items assigned in sessions.
+
+        Those that a category was split by are left out: they are items of a session, counted there already.
+        """
+        return sum(
+            sum(counts.values())
+            for commit, counts in zip(self.commits, self._counts, strict=True)
+            if commit.changes.get("session") is not None
+        )
+
     def sizes(self) -> dict[int, int]:
-        """Items assigned to each category; those of merged ones count for what they became."""
+        """Items assigned to each category; those of merged ones count for what they became.
+
+        A part has the items that its split gave it, while the category that was split keeps those of its
+        sessions: live sizes count no item twice, the sum over live and retired ones does; see `total`.
+        """
         found: dict[int, int] = {}
         for counts in self._counts:
             for category, count in counts.items():

@@ -57,6 +57,17 @@ class Lookup:
         """What can be shown of each item, in their order."""
         return [self._item(item.commit, item.reference) for item in items]
 
+    def texts(self, items: Sequence[ItemInfo]) -> list[str]:
+        """Text of each item, "" where it has none; no picture is opened."""
+        return [
+            self._item(item.commit, item.reference).text if self._is_text(item.commit) else ""
+            for item in items
+        ]
+
+    def _is_text(self, number: int) -> bool:
+        commit = self.commits.get(number)
+        return commit is not None and commit.summary.get("kind") == "text"
+
     def _item(self, number: int, reference: str) -> Shown:
         key = (number, reference)
         if key not in self._shown:

@@ -43,9 +43,15 @@ def check_name(name: Any) -> str:
 
 
 def label_name(label: Any) -> str:
-    """The name of a category from its label."""
+    """The name of a category from its label; labels with the same name mean the same category."""
     text = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in str(label)).strip()
-    return text[:LONGEST] or "unnamed"
+    name = text[:LONGEST].strip() or "unnamed"
+    if name == NONE_OF_THESE:
+        raise InputError(
+            f"The label {NONE_OF_THESE!r} means that an item is refused; rename it, or leave the label empty "
+            "where an item has none."
+        )
+    return name
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:

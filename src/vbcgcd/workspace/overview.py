@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from vbcgcd.bayes import deviation
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.workspace.assignments import SKETCH, Assignments
 from vbcgcd.workspace.commits import Commit
+from vbcgcd.workspace.durable import to_json
 from vbcgcd.workspace.excerpts import EXCERPTS
 from vbcgcd.workspace.ledger import Ledger, counted
 from vbcgcd.workspace.lookup import Lookup
@@ -62,17 +63,24 @@ class Query:
     def typical(self, category: int, n: int, *, items: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """References of typical items, and their texts if asked for."""
         found = self.ledger.typical(category, n)
-        texts = tuple(shown.text for shown in self.lookup.shown(found)) if items else ()
+        texts = tuple(self.lookup.texts(found)) if items else ()
         return tuple(item.reference for item in found), texts
 
     def categories(
-        self, *, n_samples: int = 5, retired: bool = False, items: bool = False
+        self,
+        *,
+        n_samples: int = 5,
+        retired: bool = False,
+        items: bool = False,
+        only: Collection[int] | None = None,
     ) -> tuple[CategoryInfo, ...]:
         """The live categories by rising id, and the retired ones after them if asked for."""
         sizes = self.ledger.sizes()
-        found = [] if not self.state.where else self._live(sizes, n_samples, items)
+        wanted = self.state.categories if only is None else only
+        found = [] if not self.state.where else self._live(sizes, n_samples, items, wanted)
         if retired:
-            found += [_info(c, sizes) for c in self.state.categories.values() if not c.live]
+            gone = (c for c in self.state.categories.values() if not c.live and c.id in wanted)
+            found += [_info(category, sizes) for category in gone]
         return tuple(found)
 
     def sessions(self, *, undone: bool = True) -> tuple[SessionInfo, ...]:
@@ -143,8 +151,8 @@ class Query:
             embedder=self.state.embedder,
             config=self.state.config,
             commit=len(self.history.commits),
-            items=sum(sizes.values()),
-            bytes=sum(f.stat().st_size for f in self.store.path.rglob("*") if f.is_file()),
+            items=self.ledger.total(),
+            bytes=sum(_bytes(commit) for commit in self.history.commits.values()),
             sessions=self.sessions(undone=False),
             categories=views,
             retired=tuple(_info(c, sizes) for c in self.state.categories.values() if not c.live),
@@ -152,20 +160,32 @@ class Query:
             changes=self.changes(),
         )
 
+    def last_command(self) -> CommandInfo:
+        """The last command in effect."""
+        return self._command(self.history.in_effect()[-1])
+
+    def next_redo(self) -> CommandInfo | None:
+        """The command that a redo would bring back."""
+        undone = self.history.undone
+        return self._command(self.history.commits[undone[-1]]) if undone else None
+
     def _command(self, commit: Commit) -> CommandInfo:
         undone = commit.number not in self.state.trail and commit.command not in ("undo", "redo")
         return CommandInfo(commit.number, commit.command, commit.time, commit.parameters, undone)
 
-    def _live(self, sizes: Mapping[int, int], n_samples: int, items: bool) -> list[CategoryInfo]:
+    def _live(
+        self, sizes: Mapping[int, int], n_samples: int, items: bool, wanted: Collection[int]
+    ) -> list[CategoryInfo]:
         knowledge = self.shelf.knowledge(self.state)
         posterior = knowledge.posterior
         nearest, distance = _neighbours(posterior.mean)
         volume, own = posterior.log_det_covariance, deviation(knowledge.prior, posterior)
         live = self.state.live
-        members = [self.typical(category.id, n_samples, items=items) for category in live]
+        rows = [row for row, category in enumerate(live) if category.id in wanted]
+        members = {row: self.typical(live[row].id, n_samples, items=items) for row in rows}
         return [
             _info(
-                category,
+                live[row],
                 sizes,
                 taught=round(float(posterior.kappa[row] - knowledge.prior.kappa), 6),
                 spread=None if np.isnan(own[row]) else float(own[row]),
@@ -176,7 +196,7 @@ class Query:
                 samples=members[row][0],
                 sample_texts=members[row][1],
             )
-            for row, category in enumerate(live)
+            for row in rows
         ]
 
     def _map(self, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
@@ -222,6 +242,11 @@ def _info(category: Category, sizes: Mapping[int, int], **further: Any) -> Categ
         parents=category.parents,
         **further,
     )
+
+
+def _bytes(commit: Commit) -> int:
+    """Of its files and its record, which is written as `to_json` gives it."""
+    return sum(mark.bytes for mark in commit.files.values()) + len(to_json(commit.as_json()))
 
 
 def _session(commit: Commit, undone: bool, after: State, labelled: frozenset[int]) -> SessionInfo:

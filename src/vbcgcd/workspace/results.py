@@ -130,6 +130,8 @@ class CategoryResult(Result):
         Those that are no longer live.
     counts : dict of id -> int
         Items of a split in each of its parts.
+    failures : tuple of Failure
+        Items given for a split that could not be embedded.
     """
 
     commit: int
@@ -137,6 +139,7 @@ class CategoryResult(Result):
     categories: Mapping[int, str] = field(default_factory=dict)
     retired: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[int, int] = field(default_factory=dict)
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -45,12 +45,11 @@ __all__ = [
 def learn_base_draft(history: History, batch: Batch) -> Draft:
     """The base session: labels become categories, and the frozen projection is fitted."""
     start = time.perf_counter()
-    batch, labels, unlabelled = _labelled(batch)
-    names, codes = np.unique(labels, return_inverse=True)
+    batch, names, codes, unlabelled = _labelled(batch)
     ids = history.next_id + np.arange(len(names))
     model = CategoryDiscoverer(**history.state.config["model"]).fit(batch.vectors, ids[codes])
     session = history.next_session
-    new = _from_labels(names.tolist(), ids.tolist(), session, ())
+    new = [Category(i, name, "label", session) for i, name in zip(ids.tolist(), names, strict=True)]
     assigned = _assigned(batch, model.knowledge_, ids, codes)
     return Draft(
         "learn",
@@ -74,17 +73,16 @@ def learn_base_draft(history: History, batch: Batch) -> Draft:
 def learn_more_draft(history: History, knowledge: Knowledge, batch: Batch, *, update_known: bool) -> Draft:
     """A later labelled session: unseen labels become categories; known ones learn only if asked to."""
     start = time.perf_counter()
-    batch, labels, unlabelled = _labelled(batch)
+    batch, names, codes, unlabelled = _labelled(batch)
     state = history.state
     place = {category.name: row for row, category in enumerate(state.live)}
-    names = [label_name(label) for label in labels.tolist()]
-    unseen = sorted(set(names) - set(place))
+    unseen = [name for name in names if name not in place]
     place |= {name: len(place) + i for i, name in enumerate(unseen)}
-    codes = np.array([place[name] for name in names])
+    codes = np.array([place[name] for name in names])[codes]
     n_known = len(state.where)
     session = history.next_session
     new_ids = (history.next_id + np.arange(len(unseen))).tolist()
-    new = _from_labels(unseen, new_ids, session, [category.name for category in state.live])
+    new = [Category(i, name, "label", session) for i, name in zip(new_ids, unseen, strict=True)]
     ids = [*state.where, *new_ids]
     reduced = knowledge.reduced(batch.vectors)
     touched = np.unique(codes[codes < n_known]) if update_known else np.empty(0, dtype=np.intp)
@@ -201,7 +199,10 @@ def named_by_terms(batch: Batch, codes: Array, n_groups: int) -> list[str]:
     return distinctive_terms([str(text) for text in batch.items.values], codes, n_groups)
 
 
-def _labelled(batch: Batch) -> tuple[Batch, Array, int]:
+def _labelled(batch: Batch) -> tuple[Batch, list[str], Array, int]:
+    """The labelled items, names in the order of their labels, the place of each item's name (N,), and how
+    many have no label.
+    """
     has_label = batch.items.labelled
     if not has_label.any():
         raise InputError(
@@ -210,16 +211,11 @@ def _labelled(batch: Batch) -> tuple[Batch, Array, int]:
     kept = batch.take(np.flatnonzero(has_label))
     labels: Any = kept.items.labels
     labels = np.array(labels.tolist()) if labels.dtype == object else labels
-    return kept, labels, int((~has_label).sum())
-
-
-def _from_labels(
-    labels: Sequence[Any], ids: Sequence[int], session: int, taken: Sequence[str]
-) -> list[Category]:
-    names: list[str] = []
-    for label in labels:
-        names.append(unique_name(label_name(label), [*taken, *names]))
-    return [Category(i, name, "label", session) for i, name in zip(ids, names, strict=True)]
+    found, codes = np.unique(labels, return_inverse=True)
+    named = [label_name(label) for label in found.tolist()]
+    names = list(dict.fromkeys(named))
+    place = {name: row for row, name in enumerate(names)}
+    return kept, names, np.array([place[name] for name in named])[codes], int((~has_label).sum())
 
 
 def _assigned(batch: Batch, knowledge: Knowledge, ids: Array, codes: Array) -> Assignments:

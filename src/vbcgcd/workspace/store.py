@@ -107,6 +107,8 @@ class Store:
         try:
             values = from_json(path.read_bytes(), path)
             return Head(int(values["commit"]), str(values["sha256"]))
+        except InputError:
+            raise
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path} is damaged or missing ({error}); {_DAMAGED}.") from None
 
@@ -155,6 +157,19 @@ class Store:
             for name in commit.files:
                 self.file(commit, name)
         return sum(1 + len(commit.files) for commit in commits) + 2
+
+    def check_target(self, path: Path) -> None:
+        """Raise unless ``path`` can be a file of the user's: in a folder, and no part of the workspace."""
+        if path.is_dir():
+            raise InputError(f"Cannot write {path}: it is a folder; give the name of a file.")
+        if not path.parent.is_dir():
+            raise InputError(f"Cannot write {path}: there is no folder {path.parent}; make it first.")
+        whole = Path(os.path.realpath(self.path))
+        own = {name.casefold() for name in (ABOUT, HEAD, LOCK, COMMITS)}  # some disks do not tell case
+        # The name itself, which would be replaced, and what it points to if it is a link.
+        for place in (Path(os.path.realpath(path.parent)) / path.name, Path(os.path.realpath(path))):
+            if place.is_relative_to(whole) and place.relative_to(whole).parts[0].casefold() in own:
+                raise InputError(f"{path} belongs to the workspace itself; choose another file.")
 
     @contextmanager
     def writer(self, command: str, *, timeout: float = 0.0) -> Iterator[None]:
@@ -257,6 +272,7 @@ def _build_inside(path: Path, fill: Callable[[Path], Any]) -> None:
     """An empty folder, which may be where the user stands: the rename of workspace.json makes it count."""
     aside = path / _aside()
     with WriteLock(path / LOCK, "init"):
+        check_vacant(path)  # again: another process may have been quicker
         try:
             _clear(path)
             aside.mkdir()
@@ -273,11 +289,12 @@ def _build_inside(path: Path, fill: Callable[[Path], Any]) -> None:
 
 
 def _clear(path: Path) -> None:
-    for part in path.iterdir():
-        if part.is_dir():
+    """Remove what the making of a workspace writes, and nothing else that is in the folder."""
+    (path / HEAD).unlink(missing_ok=True)
+    shutil.rmtree(path / COMMITS, ignore_errors=True)
+    for part in path.iterdir():  # last: while there is one, the others are known to be what a process left
+        if _ASIDE.fullmatch(part.name):
             shutil.rmtree(part, ignore_errors=True)
-        elif part.name != LOCK:
-            part.unlink(missing_ok=True)
 
 
 def check_vacant(path: Path) -> None:

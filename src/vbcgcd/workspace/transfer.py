@@ -22,10 +22,7 @@ __all__ = ["export_to", "import_from"]
 
 def export_to(store: Store, path: Path) -> Exported:
     """Write everything up to the last commit into one file, which appears complete or stays as it was."""
-    if not path.parent.is_dir():
-        raise InputError(f"Cannot write {path}: there is no folder {path.parent}; make it first.")
-    if path.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder; give the name of a file.")
+    store.check_target(path)
     head = store.head()
     commits = store.commits(head)
     aside = path.with_name(f".{path.name}.{uuid.uuid4().hex}")

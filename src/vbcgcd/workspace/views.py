@@ -38,7 +38,8 @@ class CategoryInfo(Result):
         Items behind its posterior.
     spread : float or None
         Standard deviation of its own items in the reduced space, root mean square over the dimensions;
-        the space is scaled so that labelled categories are near 1. None for fewer than two items.
+        the space is scaled so that labelled categories are usually near 1. None where it cannot be
+        measured, as for a single item.
     log_volume : float
         Log-determinant of its covariance, which is drawn towards what categories have in common.
     nearest : int or None
@@ -229,9 +230,9 @@ class Overview(Result):
     commit : int
         The last one.
     items : int
-        Assigned so far.
+        Assigned in sessions so far; those that a category was split by are items of a session already.
     bytes : int
-        On disk.
+        Of all commits on disk, undone ones included.
     sessions : tuple of SessionInfo
         In effect, first to last.
     categories : tuple of CategoryView

@@ -3,42 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.embed import Embedder
+from vbcgcd.embed import Embedder, Failure
 from vbcgcd.errors import InputError
 from vbcgcd.validation import check_number
-from vbcgcd.workspace.assignments import Assignments, check_pyarrow
+from vbcgcd.workspace.assignments import check_pyarrow
 from vbcgcd.workspace.categories import Key, drop_draft, find, merge_draft, rename_draft, split_draft
 from vbcgcd.workspace.commits import Commit, Draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
-from vbcgcd.workspace.data import Reader
-from vbcgcd.workspace.lookup import Shown
-from vbcgcd.workspace.overview import Query
-from vbcgcd.workspace.posteriors import Shelf
-from vbcgcd.workspace.predictions import Explanation, check_reject, explained, predicted
-from vbcgcd.workspace.results import (
-    CategoryResult,
-    Configured,
-    Discovered,
-    Exported,
-    Learned,
-    Predictions,
-    Reported,
-    Undone,
-    plain,
-)
+from vbcgcd.workspace.reading import PathLike, Progress, Reading, check_embedder
+from vbcgcd.workspace.results import CategoryResult, Configured, Discovered, Learned, Undone, plain
 from vbcgcd.workspace.sessions import discover_draft, learn_base_draft, learn_more_draft
 from vbcgcd.workspace.state import Category, History
-from vbcgcd.workspace.store import NOTHING, Store
-from vbcgcd.workspace.transfer import export_to, import_from
-from vbcgcd.workspace.views import CategoryInfo, Changes, CommandInfo, ItemInfo, Overview, SessionInfo
-
-PathLike = str | os.PathLike[str]
-Progress = bool | Callable[[int, int], None] | None
+from vbcgcd.workspace.store import Store
+from vbcgcd.workspace.transfer import import_from
 
 __all__ = ["Workspace"]
 
@@ -47,7 +29,7 @@ def _quiet(step: str) -> None:
     """Tell nobody."""
 
 
-class Workspace:
+class Workspace(Reading):
     """A folder that learns for years: labelled categories, and those found batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never
@@ -96,17 +78,14 @@ class Workspace:
         lock_timeout: float = 0.0,
     ) -> None:
         check_number("lock_timeout", lock_timeout, low=0)
-        self.path = Path(path).absolute()
-        self._store = Store(self.path)
-        self._embedder, self._cache, self._timeout = embedder, cache, lock_timeout
-        self._tables: dict[int, Assignments] = {}
-        self._forget()
-        self._refresh()
+        super().__init__(path, embedder=embedder, cache=cache)
+        self._timeout = lock_timeout
 
     @classmethod
     def init(
         cls,
         path: PathLike,
+        /,
         *,
         embedder: Embedder | PathLike | None = None,
         cache: bool | PathLike = True,
@@ -126,8 +105,11 @@ class Workspace:
             ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``; see
             ``vbcgcd.workspace.config.check_config``.
         """
-        given = None if embedder is None or isinstance(embedder, str | os.PathLike) else embedder
-        named = None if embedder is None or given is not None else os.fspath(embedder)  # type: ignore[arg-type]
+        given, named = (
+            (None, os.fspath(embedder)) if isinstance(embedder, str | os.PathLike) else (embedder, None)
+        )
+        check_embedder(given)
+        check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": named})
         Store.create(
             Path(path).absolute(), Draft("init", changes={"config": config}, parameters=plain(settings))
@@ -227,80 +209,6 @@ class Workspace:
             told["seconds"],
         )
 
-    def predict(
-        self, data: Any, reject: float | None = None, *, embedding_progress: Progress = None, **columns: Any
-    ) -> Predictions:
-        """Category, name, probability, novelty and second choice of each item. Nothing is stored.
-
-        Parameters
-        ----------
-        data : path, Items or array
-        reject : float, optional
-            Answer "none of these" where the novelty exceeds ``1 - reject``, the share of items of known
-            categories that are wrongly refused. None takes the setting ``reject``; 0 refuses nothing.
-        embedding_progress, **columns
-            As in `learn`.
-        """
-        state = self._refresh().state
-        rate = check_reject(state.config["reject"] if reject is None else reject)
-        knowledge = self._shelf.knowledge(state)
-        batch = self._reader().read(data, progress=embedding_progress, **columns)
-        return predicted(knowledge, state, batch, rate)
-
-    def explain(
-        self,
-        data: Any,
-        *,
-        row: int = 0,
-        n: int = 3,
-        n_samples: int = 3,
-        items: bool = False,
-        **columns: Any,
-    ) -> Explanation:
-        """Why an item belongs to its category: distances, evidence against the runner-up, typical members.
-
-        Parameters
-        ----------
-        data : path, Items or array
-        row : int
-            Which of the items.
-        n : int
-            Candidates to show.
-        n_samples : int
-            Typical members of each.
-        items : bool
-            Find their texts again, in the user's own files.
-        **columns
-            As in `learn`.
-        """
-        state = self._refresh().state
-        knowledge = self._shelf.knowledge(state)
-        check_number("n", n, low=1, whole=True)
-        reader = self._reader()
-        given, maker = reader.items(data, columns)
-        check_number("row", row, low=0, high=len(given) - 1, whole=True)
-        batch = reader.embedded(given.take([row]), maker)
-        query = self._query()
-
-        def typical(category: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
-            return query.typical(category, n_samples, items=items)
-
-        return explained(knowledge, state, batch, typical, n=n)
-
-    def categories(
-        self, *, n_samples: int = 5, retired: bool = False, items: bool = False
-    ) -> tuple[CategoryInfo, ...]:
-        """The live categories, by rising id; ``retired`` adds those that were merged, split or dropped.
-
-        ``items`` finds the texts of their samples again, in the user's own files.
-        """
-        self._refresh()
-        return self._query().categories(n_samples=n_samples, retired=retired, items=items)
-
-    def category(self, key: Key) -> Category:
-        """The live category with this id or name."""
-        return find(self._refresh().state, key)
-
     def rename(self, key: Key, name: str) -> CategoryResult:
         """Name a category. Any text of one line is a name; it must be free among the live categories."""
         with self._writing("rename") as history:
@@ -349,7 +257,7 @@ class Workspace:
             find(history.state, key)
             batch = self._reader().read(data, progress=embedding_progress, traced=True, **columns)
             draft = split_draft(history, knowledge, key, batch, n_parts, names)
-            return self._changed(self._commit(draft, **columns))
+            return self._changed(self._commit(draft, **columns), batch.failures)
 
     def drop(self, key: Key) -> CategoryResult:
         """Retire a category; items that would be its own go to the others from now on."""
@@ -369,7 +277,7 @@ class Workspace:
             trail = history.state.trail
             if len(trail) < 2:
                 raise InputError("There is nothing left to undo: only init is in effect.")
-            _check_meant(commit, trail[-1])
+            _check_meant(commit, history.commits[trail[-1]])
             return self._went("undo", goto=trail[-2], of=trail[-1])
 
     def redo(self, *, commit: int | None = None) -> Undone:
@@ -377,14 +285,10 @@ class Workspace:
         with self._writing("redo") as history:
             if not history.undone:
                 raise InputError("There is nothing to redo: only what the very last commands undid can be.")
-            _check_meant(commit, history.undone[-1])
+            _check_meant(commit, history.commits[history.undone[-1]])
             return self._went("redo", goto=history.undone[-1], of=history.undone[-1])
 
-    def config(self) -> dict[str, Any]:
-        """All settings."""
-        return dict(self._refresh().state.config)
-
-    def configure(self, **changes: Any) -> Configured:
+    def configure(self, /, **changes: Any) -> Configured:
         """Change settings; see ``vbcgcd.workspace.config.check_config``."""
         with self._writing("configure") as history:
             checked = check_config(changes, learned=history.state.model is not None)
@@ -393,107 +297,11 @@ class Workspace:
             commit = self._commit(Draft("configure", changes={"config": checked}, parameters=checked))
             return Configured(commit.number, dict(history.state.config))
 
-    def sessions(self, *, undone: bool = True) -> tuple[SessionInfo, ...]:
-        """The labelled and unlabelled sessions, first to last."""
-        self._refresh()
-        return self._query().sessions(undone=undone)
-
-    def history(self) -> tuple[CommandInfo, ...]:
-        """Every command that changed the workspace, first to last."""
-        self._refresh()
-        return self._query().commands()
-
-    def changes(self) -> Changes:
-        """What is different from the state before the last session."""
-        self._refresh()
-        return self._query().changes()
-
-    def shown(self, items: Sequence[ItemInfo]) -> list[Shown]:
-        """Text or small picture of each item, from what was kept or from your own unchanged files."""
-        self._refresh()
-        return self._query().lookup.shown(items)
-
-    def overview(self, *, n_items: int = 5, n_map: int = 2000) -> Overview:
-        """All that a report needs: sessions, categories with their items, a map, and the last changes."""
-        self._refresh()
-        return self._query().overview(n_items=n_items, n_map=n_map)
-
-    def report(
-        self,
-        path: PathLike,
-        *,
-        items: bool = True,
-        title: str | None = None,
-        n_items: int = 5,
-        n_map: int = 2000,
-    ) -> Reported:
-        """Write one HTML file that shows all of this to a person; it needs neither network nor scripts.
-
-        Parameters
-        ----------
-        path : str or Path
-            Of the file to write, ending in ``.html``.
-        items : bool
-            Show texts and pictures, found again in the user's own files while these are unchanged; without
-            it, only excerpts that the workspace keeps.
-        title : str, optional
-            The name of the workspace's folder by default.
-        n_items : int
-            Typical and doubtful items of each category.
-        n_map : int
-            Items on the map.
-        """
-        from vbcgcd.workspace.report import write_report
-
-        self._refresh()
-        target = Path(path).absolute()
-        return write_report(self._query(), target, items=items, title=title, n_items=n_items, n_map=n_map)
-
-    def verify(self) -> int:
-        """Check every file against its digest; the number of files."""
-        return self._store.verify()
-
-    def export(self, path: PathLike) -> Exported:
-        """Write everything, with its whole history, into one file."""
-        return export_to(self._store, Path(path).absolute())
-
     @classmethod
     def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
         """Make a workspace from an exported file in a folder that is empty or does not exist."""
         import_from(Path(file), Path(path).absolute())
         return cls(path, **options)
-
-    @property
-    def embedder(self) -> Mapping[str, Any] | None:
-        """What made the embeddings: name, kind, fingerprint, dimension; None before the base session."""
-        return self._refresh().state.embedder
-
-    @property
-    def last_commit(self) -> int:
-        """Number of the last commit."""
-        return len(self._refresh().commits)
-
-    def __repr__(self) -> str:
-        state = self._history.state
-        return f"Workspace({str(self.path)!r}, {len(state.where)} categories, commit {self._head.number})"
-
-    def _forget(self) -> None:
-        self._history, self._head = History(), NOTHING
-        self._shelf = Shelf(self._store, self._history)
-        self._answers: Query | None = None
-
-    def _refresh(self) -> History:
-        """Take in what other processes have committed."""
-        head = self._store.head()
-        if head == self._head:
-            return self._history
-        if head.number <= self._head.number:  # the folder was replaced, by an older copy for example
-            self._forget()
-            self._tables.clear()
-        for commit in self._store.commits(head, after=self._head):
-            self._history.append(commit)
-        self._head, self._answers = head, None
-        return self._history
 
     @contextmanager
     def _writing(self, command: str) -> Iterator[History]:
@@ -513,7 +321,7 @@ class Workspace:
         commit = self._commit(draft)
         return Undone(commit.number, command, of, self._history.commits[of].command)
 
-    def _changed(self, commit: Commit) -> CategoryResult:
+    def _changed(self, commit: Commit, failures: tuple[Failure, ...] = ()) -> CategoryResult:
         made = [Category.from_json(values) for values in commit.changes["categories"]]
         return CategoryResult(
             commit.number,
@@ -521,21 +329,16 @@ class Workspace:
             {category.id: category.name for category in made if category.live},
             {category.id: category.name for category in made if not category.live},
             _counts(commit),
+            failures,
         )
 
-    def _reader(self) -> Reader:
-        state = self._history.state
-        return Reader(state.config, state.embedder, self._embedder, self._cache)
 
-    def _query(self) -> Query:
-        if self._answers is None:
-            self._answers = Query(self._store, self._history, self._shelf, self._tables)
-        return self._answers
-
-
-def _check_meant(commit: int | None, last: int) -> None:
-    if commit is not None and commit != last:
-        raise InputError(f"Command {commit} is meant, but command {last} came in between; look again.")
+def _check_meant(commit: int | None, last: Commit) -> None:
+    if commit is not None and commit != last.number:
+        raise InputError(
+            f"Command {commit} is meant, but command {last.number} ({last.command}) came in between; look "
+            "again."
+        )
 
 
 def _names(commit: Commit) -> dict[int, str]:

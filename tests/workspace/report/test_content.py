@@ -1,4 +1,7 @@
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from vbcgcd.workspace import ItemInfo
 from vbcgcd.workspace.report.content import Content
@@ -75,3 +78,12 @@ def test_sure_items_are_not_called_doubtful(animals):
     for card in content_of(animals, n_items=40).cards.values():
         for line in card.doubtful:
             assert line.probability - line.second_probability < 0.9
+
+
+@pytest.mark.parametrize("zero", [(0, 1, 2), (0, 1, 2, 3, 4)])
+def test_without_labelled_spread_there_is_nothing_to_compare(animals, zero):
+    content = content_of(animals)
+    for k in zero:
+        card = content.cards[k]
+        content.cards[k] = replace(card, info=replace(card.info, spread=0.0))
+    assert content.balance() == ""

@@ -42,6 +42,7 @@ def test_a_report_shows_everything(animals, page):
     assert "gone" not in found.text
     assert len(found.all("article")) == 2
     assert "Session 1 (array" in found.text
+    assert "labelled ones are usually near 1" in found.text
 
 
 def test_the_result_tells_what_was_written(animals, tmp_path):
@@ -95,6 +96,19 @@ def all_but_one_dropped(tmp_path, blobs):
     return workspace
 
 
+def single_items(tmp_path, blobs):
+    workspace = empty(tmp_path, blobs)
+    workspace.learn(blobs.rows[:90:30], ["a", "b", "c"])
+    workspace.learn(blobs.batch[:1] + 50, ["d"])
+    return workspace
+
+
+def one_single_item(tmp_path, blobs):
+    workspace = base_only(tmp_path, blobs)
+    workspace.learn(blobs.batch[:1] + 50, ["d"])
+    return workspace
+
+
 def nothing_novel(tmp_path, blobs):
     workspace = base_only(tmp_path, blobs)
     workspace.learn(blobs.rows, blobs.labels)
@@ -115,6 +129,8 @@ def undone(tmp_path, blobs):
         (one_category, "learned 1 category from 30 labelled items."),
         (without_sample, "No items are drawn"),
         (all_but_one_dropped, "dropped"),
+        (single_items, "learned 1 category from 1 labelled item."),
+        (one_single_item, "such as those of a single item, are not shown"),
         (nothing_novel, "learned 0 categories from 90 labelled items; 90 of them"),
         (undone, "Nothing has been learned yet"),
     ],

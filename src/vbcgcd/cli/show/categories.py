@@ -42,7 +42,7 @@ def categories(infos: Sequence[CategoryInfo], *, total: int) -> RenderableType:
     shown_of = (
         shown_of if len(infos) == total else f"{len(infos)} of {counted(total, 'category', 'categories')}"
     )
-    legend = "born: session in which it was learned, 0 being the first; spread: labelled ones are near 1"
+    legend = "born: session in which it was learned, 0 being the first; spread: usually near 1"
     legend += "; grey: no longer live" if any_retired else ""
     return Group(table, Text(f"{shown_of}. {legend}.", style="dim"))
 

@@ -10,7 +10,6 @@ from vbcgcd.errors import InputError
 from vbcgcd.validation import check_number
 from vbcgcd.workspace.lookup import Lookup
 from vbcgcd.workspace.results import Reported
-from vbcgcd.workspace.store import COMMITS
 
 if TYPE_CHECKING:
     from vbcgcd.workspace.overview import Query
@@ -26,7 +25,9 @@ def write_report(
     """Write the report of the present state; the file appears complete or stays as it was."""
     check_number("n_items", n_items, low=0, high=50, whole=True)
     check_number("n_map", n_map, low=0, high=100_000, whole=True)
-    _check_target(path, query.store.path)
+    if path.suffix.lower() not in ENDINGS:
+        raise InputError(f"A report ends in {' or '.join(ENDINGS)}, got {path.name!r}.")
+    query.store.check_target(path)
     shown = _check_title(title, query.store.path)
     page = _page(query, items=items, title=shown, n_items=n_items, n_map=n_map).encode("utf-8", "replace")
     try:
@@ -47,17 +48,6 @@ def _page(query: Query, *, items: bool, title: str, n_items: int, n_map: int) ->
     overview = query.overview(n_items=n_items, n_map=n_map)
     content = Content(overview, lookup, query.labelled_sessions(), query.state.resolved, n_items)
     return rendered(content, title=title)
-
-
-def _check_target(path: Path, workspace: Path) -> None:
-    if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"A report ends in {' or '.join(ENDINGS)}, got {path.name!r}.")
-    if path.is_dir():
-        raise InputError(f"Cannot write {path}: it is a folder; give the name of a file.")
-    if not path.parent.is_dir():
-        raise InputError(f"Cannot write {path}: there is no folder {path.parent}; make it first.")
-    if (workspace / COMMITS).resolve() in path.resolve().parents:
-        raise InputError(f"{path.parent} belongs to the workspace itself; choose another folder.")
 
 
 def _check_title(title: Any, workspace: Path) -> str:

@@ -12,7 +12,7 @@ from vbcgcd.workspace.views import CategoryInfo, SessionInfo
 #: Rows of the tables of new and of growing categories.
 NEW_ROWS, GROWN_ROWS = 16, 6
 
-__all__ = ["Growth", "News", "became", "news"]
+__all__ = ["Growth", "News", "became", "news", "recent"]
 
 
 @dataclass(frozen=True)

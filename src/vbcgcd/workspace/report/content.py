@@ -147,6 +147,8 @@ class Content:
         if not all(parts):
             return ""
         known, found = (float(np.median(part)) for part in parts)
+        if known < 1e-6:
+            return ""
         if np.ptp([*parts[0], *parts[1]]) < 1e-6:
             return "All categories have the same spread: they share one covariance."
         change = found / known - 1
