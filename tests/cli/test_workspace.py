@@ -89,7 +89,7 @@ def test_later_labels_are_added_and_known_ones_updated_only_if_asked(run, run_js
     told = run_json("status")
     assert (told["labelled"], told["found"]) == (4, 2)
     shown = words(run("learn", "more.npz", "--update-known"))
-    assert "Of known categories: 22 items." in shown
+    assert "Of known categories: 22 items, from which they learned." in shown
     assert run_json("categories")["categories"][0]["taught"] == before + 10
 
 

@@ -107,7 +107,7 @@ def test_ctrl_c_keeps_what_is_finished(run, plan_file, small_file, monkeypatch):
     monkeypatch.setattr(experiments, "run_job", interrupted)
     result = run("run", "main", "--data", small_file, "--plan", plan_file, *FAST)
     assert result.exit_code == 130
-    assert "what was finished is kept" in result.output
+    assert "what was finished before is kept" in result.output
 
 
 def test_embeddings_of_wrong_shape_are_refused(run, tmp_path):

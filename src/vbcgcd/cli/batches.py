@@ -60,7 +60,9 @@ def learn(
             c.check_data(data), update_known=update_known, embedding_progress=steps.embedding, **said
         )
     tell_failures(done.failures, done.rows + done.unlabelled)
-    finish(done, as_json, lambda: show.learned(done, here.sessions()[-1], steps.seconds))
+    finish(
+        done, as_json, lambda: show.learned(done, here.sessions()[-1], steps.seconds, updated=update_known)
+    )
 
 
 @errors_are_messages

@@ -77,7 +77,9 @@ def errors_are_messages(command: Command) -> Command:
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            console(stderr=True).print("Interrupted; what was finished is kept.", style="yellow")
+            console(stderr=True).print(
+                "Interrupted; what was finished before is kept, the rest is as it was.", style="yellow"
+            )
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
             message = _message(error)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -69,10 +71,16 @@ def run_demo(console: Console, folder: Path, *, seed: int = 0) -> Path:
     show.say(
         console,
         f"The report: {report}\n"
-        f"Go on yourself: cd {folder / WORKSPACE}, then vbcgcd categories, or vbcgcd explain PICTURE.\n"
+        f"Go on yourself: cd {folder / WORKSPACE}, then {_tool()} categories, or {_tool()} explain "
+        "../pictures/held-out/001.png.\n"
         f"All of this took {time.perf_counter() - start:.1f} s.",
     )
     return report
+
+
+def _tool() -> str:
+    """The program, with its folder where that is not on the path."""
+    return "vbcgcd" if shutil.which("vbcgcd") else str(Path(sys.executable).with_name("vbcgcd"))
 
 
 class _Walk:

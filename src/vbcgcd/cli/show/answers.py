@@ -39,7 +39,7 @@ def predictions(found: Predictions, texts: Mapping[str, str]) -> RenderableType:
     """The first items in a table, and all of them in numbers."""
     words = ["****text"] if texts else []
     first = "item" if texts else "**item"
-    table = grid(first, *words, "**category", ">prob.", "**second", ">prob.", ">novelty")
+    table = grid(first, *words, ">id", "***category", ">prob.", "**second", ">prob.", ">novelty")
     for row in range(min(FIRST, len(found))):
         reference = found.references[row]
         shown = [text(texts.get(reference, ""))] if texts else []
@@ -49,6 +49,7 @@ def predictions(found: Predictions, texts: Mapping[str, str]) -> RenderableType:
             table,
             text(reference, limit=30 if texts else 400),
             *shown,
+            "" if found.category[row] < 0 else str(found.category[row]),
             name,
             number(float(found.probability[row])),
             second,
@@ -78,8 +79,8 @@ def _told(found: Predictions) -> list[RenderableType]:
     ]
     if found.reject is not None:
         lines.append(
-            f"{told['refused']} are none of these; {percent(found.reject)} of the items of known categories "
-            "are refused wrongly"
+            f"{told['refused']} are none of these; the limit is set so that about {percent(found.reject)} of "
+            "the items of known categories are refused wrongly"
         )
     return [Text(line) for line in lines]
 

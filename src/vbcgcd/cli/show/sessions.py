@@ -38,8 +38,10 @@ _SHORT = 60
 __all__ = ["STEPS", "commands", "discovered", "learned", "sessions", "settings", "status", "undone"]
 
 
-def learned(result: Learned, session: SessionInfo, seconds: float) -> RenderableType:
-    """What a labelled session came to, in how many seconds with embedding."""
+def learned(
+    result: Learned, session: SessionInfo, seconds: float, *, updated: bool = False
+) -> RenderableType:
+    """What a labelled session came to, in how many seconds with embedding; ``updated`` known categories."""
     new, source = result.categories, visible(session.source, _SHORT)
     known = [i for i in result.counts if i not in new]
     lines = [
@@ -48,7 +50,11 @@ def learned(result: Learned, session: SessionInfo, seconds: float) -> Renderable
         *_columns(session),
     ]
     if known:
-        lines.append(f"Of known categories: {counted(sum(result.counts[i] for i in known), 'item')}.")
+        n = counted(sum(result.counts[i] for i in known), "item")
+        lines.append(
+            f"Of known categories: {n}, "
+            + ("from which they learned." if updated else "which they did not learn from (--update-known).")
+        )
     if result.unlabelled:
         lines.append(f"{counted(result.unlabelled, 'item')} without a label left out.")
     few = sorted((n, new[i]) for i, n in result.counts.items() if i in new)
@@ -65,7 +71,8 @@ def discovered(
     n, source = len(result.categories), visible(session.source, _SHORT)
     head = (
         f"Session {result.session}: {counted(result.rows, 'item')} of {source} in {seconds:.1f} s: "
-        f"{result.known_rows} of known categories, {result.novel_rows} of {n} new."
+        f"{result.known_rows} of known categories"
+        + (f", {result.novel_rows} of {counted(n, 'new category', 'new categories')}." if n else ".")
     )
     how = "estimated" if result.estimated else "given"
     lines = [head, *_columns(session)]
@@ -73,8 +80,7 @@ def discovered(
         lines.append(f"No new category was found (the number was {how}).")
         return Group(*map(Text, lines), next_steps("vbcgcd predict ITEMS", "vbcgcd report"))
     told = f"The number of new categories was {how}."
-    if result.novel_share == result.novel_share and result.estimated:
-        told += f" About {percent(result.novel_share)} of the items were unlike all known ones."
+    told += f" Before it, {percent(session.unfamiliar)} of the items were unfamiliar."
     first = max(result.categories, key=lambda i: result.counts.get(i, 0))
     steps = (f"vbcgcd categories rename {first} 'a name'", f"vbcgcd categories show {first}", "vbcgcd undo")
     table = found_table(infos, result.counts)
@@ -111,7 +117,8 @@ def sessions(infos: Sequence[SessionInfo]) -> RenderableType:
         )
     legend = (
         "known, new: items of categories known before, and of those found in the session; found: these "
-        "categories, ~ where their number was estimated; unfamiliar: items unlike all known ones."
+        "categories, ~ where their number was estimated; unfamiliar: items that fit their best known "
+        "category worse than 95 in 100 of its own do, before the session."
     )
     return Group(table, Text(legend, style="dim"))
 
