@@ -12,7 +12,7 @@ def test_predictions_without_a_file_are_a_table_and_a_summary(run, animals):
     lines = output.splitlines()
     assert lines[0].split() == ["item", "id", "category", "prob.", "second", "prob.", "novelty"]
     expected = Workspace.open(animals).predict(np.load(animals.parent / "probe.npz")["x"])
-    assert [line.split()[:2] for line in lines[2:22]] == [[str(i), expected.name[i]] for i in range(20)]
+    assert [line.split()[:3:2] for line in lines[2:22]] == [[str(i), expected.name[i]] for i in range(20)]
     assert "... and 20 more items" in output
     assert "40 items in 5 categories" in output
 
