@@ -88,7 +88,7 @@ def test_later_labels_are_added_and_known_ones_updated_only_if_asked(run, run_js
     assert run_json("categories")["categories"][0]["taught"] == before
     told = run_json("status")
     assert (told["labelled"], told["found"]) == (4, 2)
-    shown = words(run("learn", "more.npz", "--update-known"))
+    shown = words(run("learn", "more.npz", "--update-known", "--again"))
     assert "Of known categories: 22 items, from which they learned." in shown
     assert run_json("categories")["categories"][0]["taught"] == before + 10
 
@@ -249,8 +249,8 @@ def test_json_is_one_document_without_numbers_that_json_lacks(run, animals, plac
         ("categories", "merge", "3", "4"),
         ("categories", "split", "3", "../batch.npz"),
         ("categories", "drop", "3"),
-        ("learn", "../labelled.npz"),
-        ("discover", "../batch.npz"),
+        ("learn", "../labelled.npz", "--again"),
+        ("discover", "../batch.npz", "--again"),
         ("init", "../other"),
     ],
     ids=" ".join,
@@ -275,7 +275,7 @@ def test_interrupted_work_leaves_the_workspace_as_it_was(run, animals, tree, mon
     monkeypatch.setattr("vbcgcd.workspace.sessions.named_by_terms", interrupted)
     monkeypatch.setattr("vbcgcd.model.CategoryDiscoverer.discover", interrupted)
     before = tree(animals)
-    assert "Interrupted" in run("discover", "../batch.npz", code=130).output
+    assert "Interrupted" in run("discover", "../batch.npz", "--again", code=130).output
     assert tree(animals) == before
 
 

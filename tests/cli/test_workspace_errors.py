@@ -52,12 +52,14 @@ CASES = {
     "learn .": ". is a workspace, not data",
     "learn ../folder": "holds no pictures",
     "learn ../batch.npz": "has no labels; say with --label",
-    "learn ../labelled.npz --label z": "no array 'z'",
+    "learn ../labelled.npz": "is session 0 already",
+    "discover ../batch.npz": "give --again to use it once more",
+    "learn ../labelled.npz --label z --again": "no array 'z'",
     "learn ../texts.csv --text body": "no column 'body'",
     "learn": "Missing argument 'DATA'",
     "discover ../batch.npz --n-novel 0": "--n-novel",
-    "discover ../batch.npz --n-novel 101": "--n-novel must be a whole number from 0 to 100",
-    "discover ../batch.npz --n-novel 99999999999999999999": "leave it out to estimate it",
+    "discover ../batch.npz --n-novel 51 --again": "--n-novel must be a whole number from 0 to 50",
+    "discover ../batch.npz --again --n-novel 99999999999999999999": "leave it out to estimate it",
     "discover .": "is a workspace",
     "predict ../probe.npz --reject 2": "reject must be",
     "predict ../probe.npz -o ../probe.npz": "not known by its ending",
@@ -231,7 +233,7 @@ def test_other_embedders_are_refused(run, letters, tree, place, monkeypatch):
         name, kind, fingerprint, batch_size, dimension = "other", "text", "other-1", 64, 6
 
     other = Other()
-    message = run("discover", "../batch.csv", code=2).stderr
+    message = run("discover", "../batch.csv", "--again", code=2).stderr
     assert "was made with the embedder 'words'" in message
     assert tree(place) == before
 

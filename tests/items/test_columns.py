@@ -44,6 +44,8 @@ E8 = tuple(NUMBERS)
         ),
         ({"id": "text"}, {"text": "id"}, {"text": "id"}),
         ({"a": "text", "b": "text"}, {"ignore": ["a"]}, {"text": "b"}),
+        ({"text": "other", "n": "number"}, {}, {"text": "text"}),
+        ({"text": "other", "photo": "other"}, {"kind": "image"}, {"image": "photo"}),
     ],
 )
 def test_columns_are_said_named_or_the_only_ones(natures, said, report):
@@ -63,6 +65,8 @@ def test_columns_are_said_named_or_the_only_ones(natures, said, report):
         ({"p": "picture", "q": "picture"}, {}, "not clear"),
         ({"v": "vector", "w": "vector"}, {}, "not clear"),
         ({"n": "number"}, {}, "not clear"),
+        ({"n": "other"}, {}, "not clear"),
+        ({"text": "other", "photo": "other"}, {}, "not clear"),
         ({"e0": "number", "e2": "number", "a": "text", "b": "text"}, {"embedding": "e"}, "no column 'e'"),
         ({"label": "text"}, {}, "free columns are none"),
         ({"text": "text"}, {"label": "intent"}, "no column 'intent'; its columns are 'text'"),

@@ -54,7 +54,7 @@ def test_a_huge_cell_is_read_and_the_limit_of_the_process_stays(written):
     ("content", "words"),
     [
         (b"a,b\n1,2\n1,2,3\n", "Line 3 .* 3 cells, the header has 2"),
-        (b"a,b\n1\n", "Line 2 .* 1 cells, the header has 2"),
+        (b"a,b\n1\n", "Line 2 .* 1 cell, the header has 2"),
         (b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
         (b"a,b\n1,caf\xe9\n", "not UTF-8 in line 2 .*0xe9 at column 6"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),

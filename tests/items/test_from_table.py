@@ -83,7 +83,9 @@ def test_embeddings_of_a_table_are_the_written_numbers(table):
     [
         ("text,label\n", "t.csv", {}, "has no rows"),
         ("\n\n", "t.jsonl", {}, "has no rows"),
-        ('{"text": "a"}\n{"text": 3}', "t.jsonl", {}, "not clear"),
+        ('{"text": "a"}\n{"text": 3}', "t.jsonl", {}, "'text' .* line 2, holds '3' \\(int\\)"),
+        ('{"emb": [1, 2]}\n{"emb": "x"}', "t.jsonl", {}, "'emb' .* line 2"),
+        ('{"text": 1, "title": "a"}\n{"text": "b", "title": 3}', "t.jsonl", {}, "not clear"),
         ('{"text": "a"}\n{"text": 3}', "t.jsonl", {"text": "text"}, "line 2, holds '3' \\(int\\)"),
         ('{"text": "a", "label": 1}\n{"text": "b", "label": "x"}', "t.jsonl", {}, "mix numbers"),
         ("text\nhi\n", "t.csv", {"split": ("part", "a")}, "no column 'part' to split by"),

@@ -201,9 +201,19 @@ def test_categories_are_found_by_id_and_name(animals):
     assert find(state, 3).id == find(state, "#3").id == 3
     with pytest.raises(InputError, match="the name of category 0 and the id of"):
         find(state, "3")
-    for key in ("newt", 99, -1):
-        with pytest.raises(InputError, match="There is no category"):
+    with pytest.raises(InputError, match="There is no category 'newt'; there are 0 '3', 1 'dog'"):
+        find(state, "newt")
+    for key in (99, -1, "#99"):
+        with pytest.raises(InputError, match=r"There is no category .*; ids go from 0 to 4\.$"):
             find(state, key)
     for key in (True, None, 1.5):
         with pytest.raises(InputError, match="by its id or its name"):
             find(state, key)
+
+
+def test_of_many_names_some_are_told(animals, blobs, fresh):
+    with pytest.raises(InputError, match=r"There is no category 0; there are none yet\.$"):
+        fresh.category(0)
+    animals.learn(blobs.probe[:6] + 50, list("abcdef"))
+    with pytest.raises(InputError, match=r"there are 0 'cat', .* 7 'c' and 3 more\.$"):
+        animals.category("newt")

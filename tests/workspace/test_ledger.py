@@ -31,3 +31,36 @@ def test_sizes_follow_merges_and_undo(animals):
 
 def test_nothing_is_typical_of_nothing(fresh):
     assert fresh._query().ledger.typical(0, 3) == ()
+
+
+def test_items_of_a_split_are_of_the_last_session_before_it(animals, blobs):
+    parts = animals.split("cat", blobs.rows).categories
+    animals.discover(blobs.batch + 30, n_novel=1)
+    ledger = animals._query().ledger
+    for part in parts:
+        assert {item.session for item in ledger.typical(part, 5) if item.commit == 4} == {1}
+    assert {item.session for item in animals.overview().map} == {0, 1, 2}
+
+
+def test_a_second_choice_is_what_it_became_and_never_the_category_itself(animals):
+    def doubtful(*categories):
+        ledger = animals._query().ledger
+        return {(i.commit, i.reference): i for k in categories for i in ledger.doubtful(k, 999)}
+
+    before = doubtful(0, 1)
+    animals.merge([0, 1])
+    animals.merge([2, 3])
+    became = {0: 5, 1: 5, 2: 6, 3: 6, 4: 4}
+    after = doubtful(5)
+    assert after.keys() == before.keys()
+    for key, item in after.items():
+        now = became[before[key].second]
+        expected = (None, 0.0) if now == 5 else (now, before[key].second_probability)
+        assert (item.second, item.second_probability) == expected
+    assert {item.second for item in after.values()} >= {None, 6}
+    # Items between the two that are one now are in doubt no longer: both probabilities are of their own.
+    own = [
+        before[k].probability + before[k].second_probability * (1 if i.second is None else -1)
+        for k, i in after.items()
+    ]
+    np.testing.assert_array_less(-1e-6, np.diff(own))

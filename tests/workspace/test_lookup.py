@@ -59,6 +59,18 @@ def test_samples_and_reasons_have_texts_if_asked_for(texts):
     assert texts.explain(["card card"]).candidates[0].typical_texts == ()
 
 
+def test_samples_and_reasons_tell_their_sources(texts, tmp_path):
+    more = shutil.copy(write_table(tmp_path / "more.csv", n=3), tmp_path / "again.csv")
+    texts.learn(more)
+    for info in texts.categories(n_samples=11):
+        known = {(i.reference, i.source) for i in texts._query().ledger.typical(info.id, 11)}
+        assert set(zip(info.samples, info.sample_sources, strict=True)) == known
+        assert set(info.sample_sources) == {str(tmp_path / "data.csv"), str(more)}
+    best = texts.explain(["card card"], n_samples=2).candidates[0]
+    assert len(best.typical_sources) == len(best.typical) == 2
+    assert set(best.typical_sources) <= {str(tmp_path / "data.csv"), str(more)}
+
+
 @pytest.mark.parametrize("ids", [False, True])
 def test_the_columns_of_then_are_used(tmp_path, words, ids):
     path = write_table(tmp_path / "data.csv", ids=ids)

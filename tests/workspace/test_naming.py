@@ -80,3 +80,12 @@ def test_texts_without_words_have_no_terms():
 def test_likeness_names_the_nearest():
     assert likeness(np.array([0.1, 0.9, 0.5]), ["cat", "dog", "owl"]) == "like dog, owl"
     assert likeness(np.empty(0), []) == ""
+
+
+@pytest.mark.parametrize("mark", ["'", "’"])
+def test_short_forms_and_their_stubs_name_nothing(mark):
+    texts = ["I don't see Bob's card", "we didn't, we've Bob's card", "you'll go at five o'clock", "O'CLOCK"]
+    texts = [text.replace("'", mark) for text in texts]
+    [first, second] = distinctive_terms(texts, np.array([0, 0, 1, 1]), 2, n_terms=9)
+    assert set(first.replace(",", "").split()) == {"bob", "card"}
+    assert second == "o'clock"

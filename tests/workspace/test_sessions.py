@@ -78,6 +78,17 @@ def test_no_label_at_all_is_one_clear_error(fresh, blobs, tree):
     assert tree(fresh.path) == before
 
 
+def test_labels_and_numbers_are_checked_before_anything_is_embedded(tmp_path, words, monkeypatch):
+    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
+    workspace.learn(texts_of("card", "table"), np.repeat(["pay", "eat"], 12))
+    monkeypatch.setattr(words, "embed", lambda items: pytest.fail("embedded"))
+    with pytest.raises(InputError, match="array has no labels; say with label="):
+        workspace.learn(texts_of("music"))
+    for wrong in (7, 12, 1.5, True, "two", float("nan")):
+        with pytest.raises(InputError, match=r"n_novel must be a whole number from 0 to 6, got .* of the 12"):
+            workspace.discover(texts_of("music"), n_novel=wrong)
+
+
 def test_novel_texts_are_named_by_their_terms_and_the_user_wins(tmp_path, words):
     workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
     workspace.learn(texts_of("card", "table", "rain"), np.repeat(["pay", "eat", "wet"], 12))

@@ -2,6 +2,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from vbcgcd.workspace.lock import WriteLock
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PREDICT = """
 import sys
+import time
 import numpy as np
 from vbcgcd.workspace import Workspace
 found = Workspace.open(sys.argv[1]).predict(np.load(sys.argv[2]), reject=0.05)
@@ -285,3 +287,62 @@ def test_a_wrong_option_makes_no_workspace(tmp_path, options, message):
 def test_the_embedder_may_be_a_path(tmp_path, animals):
     assert Workspace.init(tmp_path / "w", embedder=Path("a/b")).config()["embedder"] == str(Path("a/b"))
     assert animals.configure(embedder=Path("a/b")).config["embedder"] == str(Path("a/b"))
+
+
+def test_a_file_is_used_once_unless_told_otherwise(animals, blobs, tmp_path, tree):
+    np.savez(tmp_path / "monday.npz", x=blobs.batch)
+    animals.discover(tmp_path / "monday.npz", n_novel=0)
+    copy = Path(shutil.copy(tmp_path / "monday.npz", tmp_path / "copy.npz"))
+    before = tree(animals.path)
+    with pytest.raises(
+        InputError, match=r"^copy\.npz is session 2 already \(discover, \S+ \d\d:\d\d\); give again=True to"
+    ):
+        animals.discover(copy)
+    assert tree(animals.path) == before
+    assert animals.discover(copy, n_novel=0, again=True).session == 3
+    assert animals.history()[-1].parameters == {"n_novel": 0, "again": True}
+    animals.undo()
+    animals.undo()
+    assert animals.discover(copy, n_novel=0).session == 4
+    np.savez(tmp_path / "labelled.npz", x=blobs.batch[:9], y=["cat"] * 9)
+    animals.learn(tmp_path / "labelled.npz")
+    with pytest.raises(InputError, match=r"labelled\.npz is session 5 already \(learn"):
+        animals.learn(tmp_path / "labelled.npz", update_known=True)
+    assert animals.discover(tmp_path / "labelled.npz", n_novel=0).session == 6  # another command
+
+
+def test_other_rows_of_a_file_are_other_data(tmp_path, words):
+    rows = [f"{w} {w} {i},{w},{'ab'[i % 2]}" for w in ("card", "rain") for i in range(16)]
+    (tmp_path / "all.csv").write_text("\n".join(["text,label,part", *rows]))
+    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
+    for part in "ab":
+        assert workspace.learn(tmp_path / "all.csv", split=("part", part)).rows == 16
+    with pytest.raises(InputError, match=r"all\.csv is session 0 already"):
+        workspace.learn(tmp_path / "all.csv", split=("part", "a"))
+
+
+def test_a_folder_is_used_again_once_something_in_it_changed(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+
+    class Colours:
+        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
+
+        def embed(self, items):
+            return np.array([np.asarray(item, dtype=float).mean(axis=(0, 1)) for item in items])
+
+    for i in range(12):
+        (tmp_path / "data" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        colour = (9 * i, 200 * (i % 2), 5)
+        image.new("RGB", (2, 2), colour).save(tmp_path / "data" / "ab"[i % 2] / f"{i}.png")
+    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), cache=False, model={"count": "evidence"})
+    workspace.learn(tmp_path / "data")
+    with pytest.raises(
+        InputError, match=r"^data is session 0 already \(learn, .*\) and has not changed since;"
+    ):
+        workspace.learn(str(tmp_path / "data") + "/b/..")
+    shutil.copytree(tmp_path / "data", tmp_path / "other")
+    assert workspace.learn(tmp_path / "other").session == 1  # another folder
+    later = time.time() + 5
+    os.utime(tmp_path / "data" / "a" / "0.png", (later, later))
+    assert workspace.learn(tmp_path / "data").session == 2
+    assert workspace.learn(tmp_path / "other", again=True).session == 3

@@ -36,6 +36,7 @@ def learn(
         bool,
         typer.Option("--update-known", help="Items of categories that are known already teach them more."),
     ] = False,
+    again: c.Again = False,
     workspace: Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -57,7 +58,11 @@ def learn(
     here = opened(workspace)
     with working("learning") as steps:
         done = here.learn(
-            c.check_data(data), update_known=update_known, embedding_progress=steps.embedding, **said
+            c.check_data(data),
+            update_known=update_known,
+            again=again,
+            embedding_progress=steps.embedding,
+            **said,
         )
     tell_failures(done.failures, done.rows + done.unlabelled)
     finish(
@@ -80,6 +85,7 @@ def discover(
     id: c.Id = None,
     split: c.Split = None,
     kind: c.Kind = None,
+    again: c.Again = False,
     workspace: Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -100,6 +106,7 @@ def discover(
             c.check_data(data),
             n_novel,
             progress=lambda step: steps.step(show.STEPS.get(step, step)),
+            again=again,
             embedding_progress=steps.embedding,
             **said,
         )

@@ -133,14 +133,14 @@ def show(
     names = {other.info.id: other.info.name for other in every}
     told = view.as_dict()
     for item in (*told["typical"], *told["doubtful"]):
-        item["text"] = texts[item["session"], item["reference"]]
+        item["text"] = texts[item["commit"], item["reference"]]
     finish(told, as_json, lambda: render.category(view, names, texts))
 
 
 def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:
-    """Texts of items by session and reference, where they can still be found."""
+    """Texts of items by commit and reference, where they can still be found."""
     shown = here.shown(items)
-    return {(item.session, item.reference): found.text for item, found in zip(items, shown, strict=True)}
+    return {(item.commit, item.reference): found.text for item, found in zip(items, shown, strict=True)}
 
 
 def _retired(here: Workspace, key: str) -> CategoryInfo | None:

@@ -46,12 +46,27 @@ Split = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Again = Annotated[
+    bool, typer.Option("--again", help="Use data once more that a session has learned from already.")
+]
 Kind = Annotated[
     str | None,
     typer.Option("--kind", help="What the items are: image, text or embedding.", rich_help_panel=_PANEL),
 ]
 
-__all__ = ["Data", "Embedding", "Id", "Image", "Kind", "Label", "Split", "Text", "check_data", "columns_of"]
+__all__ = [
+    "Again",
+    "Data",
+    "Embedding",
+    "Id",
+    "Image",
+    "Kind",
+    "Label",
+    "Split",
+    "Text",
+    "check_data",
+    "columns_of",
+]
 
 
 def columns_of(

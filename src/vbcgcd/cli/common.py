@@ -104,6 +104,7 @@ def _message(error: Exception) -> str | None:
 
 def _for_the_shell(message: str) -> str:
     message = message.replace("use None to estimate it", "leave it out to estimate it")
+    message = message.replace("give again=True", "give --again")
     message = message.replace("(all rows) or None", "(all rows)").replace(" or None, got", " or null, got")
     return _OPTION.sub(r"--\1", _N_NOVEL.sub("--n-novel", message))
 

@@ -174,6 +174,9 @@ def _guess(free: Mapping[str, Nature], kind: str | None, source: str) -> tuple[s
         values = _weak_embedding(free)
         if values:
             return "embedding", values
+    mixed = _mixed(free, kind)
+    if len(mixed) == 1:  # whoever reads it names the cell that does not fit
+        return mixed[0]
     which = {"text": "text=", "image": "image=", "embedding": "embedding="}.get(
         kind or "", "text=, image= or embedding="
     )
@@ -197,6 +200,17 @@ def _strong(free: Mapping[str, Nature]) -> dict[str, tuple[str, ...]]:
         "image": (image,) if image is not None else (),
         "embedding": embedding,
     }
+
+
+def _mixed(free: Mapping[str, Nature], kind: str | None) -> list[tuple[str, tuple[str, ...]]]:
+    """Columns that hold items by their names, but not by all of their cells."""
+    known = {"text": TEXT_NAMES, "image": IMAGE_NAMES, "embedding": EMBEDDING_NAMES}
+    return [
+        (item, (name,))
+        for item, names in known.items()
+        for name, nature in free.items()
+        if kind in (None, item) and nature == "other" and _plain(name) in names
+    ]
 
 
 def _weak_embedding(free: Mapping[str, Nature]) -> tuple[str, ...]:

@@ -54,8 +54,9 @@ class DelimitedTable(Table):
 
     def _check_width(self, line: int, row: list[str]) -> None:
         if len(row) != len(self.names):
+            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
             raise InputError(
-                f"Line {line} of {self.path} has {len(row)} cells, the header has {len(self.names)}; put "
+                f"Line {line} of {self.path} has {cells}, the header has {len(self.names)}; put "
                 f"cells that contain {self.delimiter!r} in quotes."
             )
 

@@ -63,8 +63,7 @@ def find(state: State, key: Key) -> Category:
         )
     found = named or numbered
     if found is None:
-        names = ", ".join(f"{c.id} {c.name!r}" for c in state.live[:8])
-        raise InputError(f"There is no category {key!r}; there are {names}{', ...' * (len(state.live) > 8)}.")
+        raise InputError(f"There is no category {key!r}; {_present(state, by_id=number is not None)}.")
     if not found.live:
         became = ", ".join(_called(state.categories[i]) for i in found.into)
         into = f" into {became}" if became else ""
@@ -192,6 +191,15 @@ def drop_draft(state: State, key: Key) -> Draft:
         changes={"categories": [replace(category, status="dropped").as_json()]},
         parameters={"category": category.id},
     )
+
+
+def _present(state: State, *, by_id: bool) -> str:
+    if not state.categories:
+        return "there are none yet"
+    if by_id:
+        return f"ids go from {min(state.categories)} to {max(state.categories)}"
+    names = ", ".join(f"{category.id} {category.name!r}" for category in state.live[:8])
+    return f"there are {names}" + (f" and {len(state.live) - 8} more" if len(state.live) > 8 else "")
 
 
 def _called(category: Category) -> str:

@@ -16,9 +16,10 @@ from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items, read_items
 from vbcgcd.items.arrays import array_items, load_npz
-from vbcgcd.workspace.origin import NOWHERE, Origin, origin_of
+from vbcgcd.workspace.origin import NOWHERE, Origin
 
 Array = NDArray[Any]
+Check = Callable[[Items], None]
 #: Fingerprint of vectors that do not tell what made them.
 UNKNOWN = "array"
 
@@ -111,22 +112,26 @@ class Reader:
         labels: Any = None,
         *,
         progress: bool | Callable[[int, int], None] | None = None,
-        traced: bool = False,
+        origin: Origin = NOWHERE,
+        check: Check | None = None,
         **columns: Any,
     ) -> Batch:
         """Items, a path or an array, embedded and checked against what the workspace was made with.
 
-        A batch that is ``traced`` tells where its items can be found again.
+        ``origin`` goes into the batch; ``check`` may raise, and is called before anything is embedded.
         """
-        origin = origin_of(data) if traced else NOWHERE
         items, maker = self.items(data, columns, labels)
-        return replace(self.embedded(items, maker, progress), origin=origin)
+        return replace(self.embedded(items, maker, progress, check), origin=origin)
 
-    def embedded(self, items: Items, maker: tuple[str, str], progress: Any = None) -> Batch:
+    def embedded(
+        self, items: Items, maker: tuple[str, str], progress: Any = None, check: Check | None = None
+    ) -> Batch:
         """Items with embeddings that fit the workspace; ``maker`` as `items` gives it."""
         if len(items) == 0:
             raise InputError(f"There are no items in {items.source}.")
         self._check_kind(items, maker)
+        if check is not None:
+            check(items)
         batch = (
             _passed_through(items, maker) if items.kind == "embedding" else self._embedded(items, progress)
         )

@@ -34,6 +34,12 @@ class Ledger:
     def __init__(self, store: Store, history: History, tables: dict[int, Assignments]) -> None:
         self.store, self.state, self.tables = store, history.state, tables
         self.commits: list[Commit] = [c for c in history.in_effect() if TABLE in c.files]
+        #: Session of each commit; that of a split is the last one before it.
+        self.sessions: dict[int, int] = {}
+        session = -1
+        for commit in self.commits:
+            session = commit.changes.get("session", session)
+            self.sessions[commit.number] = session
 
     def total(self) -> int:
         """Items assigned in sessions.
@@ -81,10 +87,7 @@ class Ledger:
         return self._first(
             category,
             n,
-            lambda rows: (
-                -columns["novelty"][rows],
-                columns["probability"][rows] - columns["second_probability"][rows],
-            ),
+            lambda rows: (-columns["novelty"][rows], columns["margin"][rows]),
         )
 
     def sample(self) -> list[tuple[Commit, Array, Array]]:
@@ -100,9 +103,11 @@ class Ledger:
 
     def resolved(self, commit: Commit) -> Array:
         """Category of each item of a commit, merged ones followed, int array (N,)."""
-        category = self.table(commit).category
+        return self._followed(self.table(commit).category)
+
+    def _followed(self, category: Array) -> Array:
         found, places = np.unique(category, return_inverse=True)
-        return np.array([self.state.resolved(int(i)) for i in found])[places]
+        return np.array([self.state.resolved(int(i)) for i in found], dtype=np.int64)[places]
 
     @cached_property
     def _counts(self) -> list[dict[int, int]]:
@@ -119,6 +124,12 @@ class Ledger:
         columns["table"] = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
         rows: list[Array] = [np.arange(len(table)) for table in tables]
         columns["row"] = np.concatenate(rows or [np.empty(0)])
+        # Where the next category was merged with the item's own, both probabilities are those of its own.
+        second, second_probability = self._followed(columns["second"]), columns["second_probability"]
+        own = second == columns["category"]
+        columns["margin"] = columns["probability"] + np.where(own, second_probability, -second_probability)
+        columns["second"] = np.where(own, -1, second)
+        columns["second_probability"] = np.where(own, 0.0, second_probability)
         return columns
 
     @cached_property
@@ -142,7 +153,7 @@ class Ledger:
         return ItemInfo(
             self.table(commit).name_of(columns["row"][row]),
             commit.summary["source"],
-            commit.changes.get("session", -1),
+            self.sessions[commit.number],
             float(columns["probability"][row]),
             float(columns["novelty"][row]),
             None if second < 0 else second,

@@ -8,6 +8,7 @@ the known categories that are nearest.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,6 +25,10 @@ LONGEST = 200
 TERMS, LIKENESSES = 3, 2
 #: Terms considered; bounds the memory.
 MOST_TERMS = 20_000
+#: Words with an apostrophe are one word: o'clock.
+WORD = r"(?u)\b[^\W\d_]+(?:'[^\W\d_]+)+\b|\b[^\W\d_]{2,}\b"
+#: English short forms say nothing (don't, we'll), nor does a genitive's ending.
+_SHORT = re.compile(r"\b[^\W\d_]+(?:n't|'(?:d|ll|m|re|ve))\b|'s\b", re.IGNORECASE)
 
 __all__ = ["check_name", "distinctive_terms", "label_name", "likeness", "unique_name"]
 
@@ -96,11 +101,11 @@ def distinctive_terms(
     counter = CountVectorizer(
         ngram_range=(1, 2),
         stop_words="english",
-        token_pattern=r"(?u)\b[^\W\d_]{2,}\b",
+        token_pattern=WORD,
         max_features=MOST_TERMS,
     )
     try:
-        counts = counter.fit_transform([text[:5000] for text in texts])
+        counts = counter.fit_transform([_SHORT.sub(" ", text[:5000].replace("’", "'")) for text in texts])
     except ValueError:  # not a single term
         return [""] * n_groups
     terms = counter.get_feature_names_out()

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["NOWHERE", "Origin", "file_mark", "origin_of"]
+from vbcgcd.items.folders import list_pictures
+from vbcgcd.workspace.commits import Commit
+
+__all__ = ["NOWHERE", "Origin", "file_mark", "origin_of", "used_before"]
 
 
 @dataclass(frozen=True)
@@ -66,3 +70,31 @@ def file_mark(path: Path) -> str:
     """BLAKE2b of the content of a file, read piece by piece."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+
+
+def used_before(origin: Origin, sessions: Iterable[Commit]) -> Commit | None:
+    """The session that was made from the same content: of a file, or of a folder that has not changed since.
+
+    Parameters
+    ----------
+    origin : Origin
+    sessions : iterable of Commit
+        Those to look among.
+    """
+    for session in sessions:
+        before = Origin.from_json(session.summary)
+        if not before.path or before.digest != origin.digest:
+            continue
+        if origin.digest or (before.path == origin.path and _newest(origin.path) <= before.read):
+            return session
+    return None
+
+
+def _newest(folder: str) -> float:
+    """When a picture below a folder was last written, or something put there or taken away."""
+    try:
+        pictures = [os.path.join(folder, name) for name in list_pictures(folder)]
+        places = {folder, *pictures, *map(os.path.dirname, pictures)}
+        return max(os.stat(place).st_mtime for place in places)
+    except OSError:  # what cannot be looked at is not known to be the same
+        return math.inf

@@ -19,6 +19,7 @@ from vbcgcd.workspace.excerpts import EXCERPTS
 from vbcgcd.workspace.ledger import Ledger, counted
 from vbcgcd.workspace.lookup import Lookup
 from vbcgcd.workspace.posteriors import Shelf
+from vbcgcd.workspace.predictions import Members
 from vbcgcd.workspace.results import plain
 from vbcgcd.workspace.state import Category, History, State
 from vbcgcd.workspace.store import Store
@@ -60,11 +61,11 @@ class Query:
         """Finds texts and pictures again."""
         return Lookup(self.store, self.history)
 
-    def typical(self, category: int, n: int, *, items: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """References of typical items, and their texts if asked for."""
+    def typical(self, category: int, n: int, *, items: bool) -> Members:
+        """References of typical items, their texts if asked for, and their sources."""
         found = self.ledger.typical(category, n)
         texts = tuple(self.lookup.texts(found)) if items else ()
-        return tuple(item.reference for item in found), texts
+        return tuple(item.reference for item in found), texts, tuple(item.source for item in found)
 
     def categories(
         self,
@@ -195,6 +196,7 @@ class Query:
                 nearest_distance=None if nearest[row] < 0 else float(distance[row]),
                 samples=members[row][0],
                 sample_texts=members[row][1],
+                sample_sources=members[row][2],
             )
             for row in rows
         ]
@@ -209,7 +211,7 @@ class Query:
         for commit, rows, sketch in self.ledger.sample():
             table, category = self.ledger.table(commit), self.ledger.resolved(commit)[rows]
             places = (sketch - center) @ axes
-            session = commit.changes.get("session", -1)
+            session = self.ledger.sessions[commit.number]
             items += [
                 MapItem(table.name_of(row), int(k), session, float(x), float(y))
                 for row, k, (x, y) in zip(rows, category, places, strict=True)

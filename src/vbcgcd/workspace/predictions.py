@@ -20,11 +20,13 @@ from vbcgcd.workspace.state import State
 
 Array = NDArray[Any]
 CHUNK_ROWS = 4096
-Members = tuple[Sequence[str], Sequence[str]]
+#: References, texts and sources of items.
+Members = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 
 __all__ = [
     "Candidate",
     "Explanation",
+    "Members",
     "Scores",
     "check_reject",
     "explained",
@@ -127,6 +129,8 @@ class Candidate(Result):
         References of its most typical items.
     typical_texts : tuple of str
         Their texts, "" where they are not known; empty unless asked for.
+    typical_sources : tuple of str
+        Where each of them came from.
     """
 
     id: int
@@ -137,6 +141,7 @@ class Candidate(Result):
     log_volume: float
     typical: tuple[str, ...] = ()
     typical_texts: tuple[str, ...] = ()
+    typical_sources: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -173,7 +178,7 @@ def explained(
 ) -> Explanation:
     """Reasons for the category of the single item of a batch.
 
-    ``typical`` gives references of members of a category, and their texts or nothing.
+    ``typical`` gives references of members of a category, their texts or nothing, and their sources.
 
     The plug-in Gaussian's log-density is -d²/2 - log volume + constant, so the difference between two
     categories splits into a part from distances and a part from volumes. Other classifiers have other
@@ -195,7 +200,7 @@ def explained(
             float(density[k]),
             mahalanobis(knowledge, reduced[0], int(k)),
             float(volume[k]),
-            *map(tuple, typical(state.live[k].id)),
+            *typical(state.live[k].id),
         )
         for k in order
     )

@@ -16,7 +16,7 @@ from vbcgcd.workspace.data import Reader
 from vbcgcd.workspace.lookup import Shown
 from vbcgcd.workspace.overview import Query
 from vbcgcd.workspace.posteriors import Shelf
-from vbcgcd.workspace.predictions import Explanation, check_reject, explained, predicted
+from vbcgcd.workspace.predictions import Explanation, Members, check_reject, explained, predicted
 from vbcgcd.workspace.results import Exported, Predictions, Reported
 from vbcgcd.workspace.state import Category, History
 from vbcgcd.workspace.store import NOTHING, Store
@@ -110,7 +110,7 @@ class Reading:
         batch = reader.embedded(given.take([row]), maker)
         query = self._query()
 
-        def typical(category: int) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        def typical(category: int) -> Members:
             return query.typical(category, n_samples, items=items)
 
         return explained(knowledge, state, batch, typical, n=n)

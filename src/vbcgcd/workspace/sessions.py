@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -15,6 +16,7 @@ from vbcgcd.bayes import statistics_by_label
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.report import SessionReport
 from vbcgcd.errors import InputError
+from vbcgcd.items import Items
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.workspace.assignments import SAMPLE, TABLE, Assignments, write_assignments, write_sample
 from vbcgcd.workspace.commits import Draft
@@ -35,11 +37,32 @@ NAMED_FAILURES = 100
 __all__ = [
     "batch_files",
     "batch_summary",
+    "check_labelled",
+    "check_n_novel",
     "discover_draft",
     "learn_base_draft",
     "learn_more_draft",
     "named_by_terms",
 ]
+
+
+def check_labelled(items: Items) -> None:
+    """Raise where no item has a label."""
+    if not items.labelled.any():
+        raise InputError(
+            f"{items.source} has no labels; say with label= which column holds them, or give labels."
+        )
+
+
+def check_n_novel(n_novel: Any, n_items: int) -> None:
+    """Raise unless so many novel categories can be asked of so many items; None estimates their number."""
+    whole = isinstance(n_novel, numbers.Real) and not isinstance(n_novel, bool)
+    if n_novel is None or (whole and 0 <= n_novel <= n_items // 2 and float(n_novel).is_integer()):
+        return
+    raise InputError(
+        f"n_novel must be a whole number from 0 to {n_items // 2}, got {n_novel!r}: a category needs at "
+        f"least two of the {n_items} items; use None to estimate it."
+    )
 
 
 def learn_base_draft(history: History, batch: Batch) -> Draft:
@@ -203,11 +226,8 @@ def _labelled(batch: Batch) -> tuple[Batch, list[str], Array, int]:
     """The labelled items, names in the order of their labels, the place of each item's name (N,), and how
     many have no label.
     """
+    check_labelled(batch.items)
     has_label = batch.items.labelled
-    if not has_label.any():
-        raise InputError(
-            f"{batch.items.source} has no labels; say with label= which column holds them, or give labels."
-        )
     kept = batch.take(np.flatnonzero(has_label))
     labels: Any = kept.items.labels
     labels = np.array(labels.tolist()) if labels.dtype == object else labels

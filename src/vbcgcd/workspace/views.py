@@ -51,6 +51,8 @@ class CategoryInfo(Result):
         References of typical items.
     sample_texts : tuple of str
         Their texts, "" where they are not known; empty unless asked for.
+    sample_sources : tuple of str
+        Where each of them came from: references of different sources may be the same.
     into, parents : tuple of int
         What it became, and what it was made from.
     """
@@ -69,6 +71,7 @@ class CategoryInfo(Result):
     nearest_distance: float | None = None
     samples: tuple[str, ...] = ()
     sample_texts: tuple[str, ...] = ()
+    sample_sources: tuple[str, ...] = ()
     into: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
 
@@ -140,7 +143,11 @@ class CommandInfo(Result):
 
 @dataclass(frozen=True)
 class ItemInfo(Result):
-    """An item as it was assigned in its session; ``commit`` is the one that assigned it."""
+    """An item as it was assigned in its session; ``commit`` is the one that assigned it.
+
+    Where that is a split, the session is the last one before it. A second choice that was merged is told as
+    what it became, and as None where that is the item's own category.
+    """
 
     reference: str
     source: str

@@ -15,9 +15,16 @@ from vbcgcd.workspace.assignments import check_pyarrow
 from vbcgcd.workspace.categories import Key, drop_draft, find, merge_draft, rename_draft, split_draft
 from vbcgcd.workspace.commits import Commit, Draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.origin import Origin, origin_of, used_before
 from vbcgcd.workspace.reading import PathLike, Progress, Reading, check_embedder
 from vbcgcd.workspace.results import CategoryResult, Configured, Discovered, Learned, Undone, plain
-from vbcgcd.workspace.sessions import discover_draft, learn_base_draft, learn_more_draft
+from vbcgcd.workspace.sessions import (
+    check_labelled,
+    check_n_novel,
+    discover_draft,
+    learn_base_draft,
+    learn_more_draft,
+)
 from vbcgcd.workspace.state import Category, History
 from vbcgcd.workspace.store import Store
 from vbcgcd.workspace.transfer import import_from
@@ -127,6 +134,7 @@ class Workspace(Reading):
         labels: Any = None,
         *,
         update_known: bool = False,
+        again: bool = False,
         embedding_progress: Progress = None,
         **columns: Any,
     ) -> Learned:
@@ -142,6 +150,8 @@ class Workspace(Reading):
         labels : array-like (N,), optional
             For arrays.
         update_known : bool
+        again : bool
+            Also use a file or folder that a session in effect has learned from already.
         embedding_progress : bool or callable
             As ``progress`` of ``vbcgcd.embed.embed_items``.
         **columns
@@ -149,13 +159,20 @@ class Workspace(Reading):
         """
         check_pyarrow()
         with self._writing("learn") as history:
-            batch = self._reader().read(data, labels, progress=embedding_progress, traced=True, **columns)
+            batch = self._reader().read(
+                data,
+                labels,
+                progress=embedding_progress,
+                origin=_origin(history, "learn", data, columns, again=again),
+                check=check_labelled,
+                **columns,
+            )
             if history.state.model is None:
                 draft = learn_base_draft(history, batch)
             else:
                 knowledge = self._shelf.knowledge(history.state)
                 draft = learn_more_draft(history, knowledge, batch, update_known=update_known)
-            commit = self._commit(draft, update_known=update_known, **columns)
+            commit = self._commit(draft, update_known=update_known, again=again or None, **columns)
         return Learned(
             commit.number,
             commit.changes["session"],
@@ -172,6 +189,7 @@ class Workspace(Reading):
         data: Any,
         n_novel: int | None = None,
         *,
+        again: bool = False,
         progress: Callable[[str], None] = _quiet,
         embedding_progress: Progress = None,
         **columns: Any,
@@ -182,7 +200,9 @@ class Workspace(Reading):
         ----------
         data : path, Items or array
         n_novel : int or None
-            Their number; None estimates it.
+            Their number, at most half that of the items; None estimates it.
+        again : bool
+            Also use a file or folder that a session in effect was made from already: its items count twice.
         progress : callable
             Told the name of each step.
         embedding_progress, **columns
@@ -191,9 +211,15 @@ class Workspace(Reading):
         check_pyarrow()
         with self._writing("discover") as history:
             model = self._shelf.model(history.state)
-            batch = self._reader().read(data, progress=embedding_progress, traced=True, **columns)
+            batch = self._reader().read(
+                data,
+                progress=embedding_progress,
+                origin=_origin(history, "discover", data, columns, again=again),
+                check=lambda items: check_n_novel(n_novel, len(items)),
+                **columns,
+            )
             draft = discover_draft(history, model, batch, n_novel, progress)
-            commit = self._commit(draft, n_novel=n_novel, **columns)
+            commit = self._commit(draft, n_novel=n_novel, again=again or None, **columns)
         told = commit.summary
         return Discovered(
             commit.number,
@@ -255,7 +281,7 @@ class Workspace(Reading):
         with self._writing("split") as history:
             knowledge = self._shelf.knowledge(history.state)
             find(history.state, key)
-            batch = self._reader().read(data, progress=embedding_progress, traced=True, **columns)
+            batch = self._reader().read(data, progress=embedding_progress, origin=origin_of(data), **columns)
             draft = split_draft(history, knowledge, key, batch, n_parts, names)
             return self._changed(self._commit(draft, **columns), batch.failures)
 
@@ -331,6 +357,21 @@ class Workspace(Reading):
             _counts(commit),
             failures,
         )
+
+
+def _origin(history: History, command: str, data: Any, columns: dict[str, Any], *, again: bool) -> Origin:
+    """Where data comes from; an error if a session in effect took the same rows in by the same command."""
+    origin = origin_of(data)
+    rows = plain(columns.get("split"))
+    sessions = (c for c in history.in_effect() if c.command == command and c.parameters.get("split") == rows)
+    before = None if again or not origin.path else used_before(origin, sessions)
+    if before is not None:
+        since = "" if origin.digest else " and has not changed since"
+        raise InputError(
+            f"{Path(origin.path).name} is session {before.changes['session']} already ({command}, "
+            f"{before.time[:16].replace('T', ' ')}){since}; give again=True to use it once more."
+        )
+    return origin
 
 
 def _check_meant(commit: int | None, last: Commit) -> None:

@@ -43,6 +43,7 @@ def test_a_report_shows_everything(animals, page):
     assert len(found.all("article")) == 2
     assert "Session 1 (array" in found.text
     assert "labelled ones are usually near 1" in found.text
+    assert "Far above it a category may hold more than one thing. Spread" in found.text  # narrow is no fault
 
 
 def test_the_result_tells_what_was_written(animals, tmp_path):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vbcgcd.cli.show.text import add, counted, grid, number, percent, text, visible
+from vbcgcd.cli.show.text import add, counted, grid, members, number, percent, text, visible
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import Candidate, Explanation, Predictions
@@ -107,8 +107,7 @@ def explanation(found: Explanation, item: str = "") -> RenderableType:
 
 
 def _typical(candidate: Candidate) -> str:
-    texts = candidate.typical_texts or ("",) * len(candidate.typical)
-    return " | ".join(visible(t or r, 120) for t, r in zip(texts, candidate.typical, strict=True))
+    return members(candidate.typical, candidate.typical_texts, candidate.typical_sources)
 
 
 def _evidence(found: Explanation) -> list[str]:

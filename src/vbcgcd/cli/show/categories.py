@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vbcgcd.cli.show.text import add, counted, grid, number, text, visible
+from vbcgcd.cli.show.text import add, counted, grid, members, named, number, text, visible
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo
@@ -49,8 +49,7 @@ def categories(infos: Sequence[CategoryInfo], *, total: int) -> RenderableType:
 
 def samples(info: CategoryInfo) -> str:
     """Typical items in one line: their texts where they are known, else their references."""
-    texts = info.sample_texts or ("",) * len(info.samples)
-    return " | ".join(visible(t or r, 120) for t, r in zip(texts, info.samples, strict=True))
+    return members(info.samples, info.sample_texts, info.sample_sources)
 
 
 def found(infos: Sequence[CategoryInfo], counts: Mapping[int, int]) -> Table:
@@ -145,10 +144,10 @@ def _items(
     item = "item" if words else "**item"
     table = grid(item, *words, ">prob.", *runner_up, ">novelty", ">session")
     for one in items:
-        known = [texts.get((one.session, one.reference), "")] if words else []
+        known = [texts.get((one.commit, one.reference), "")] if words else []
         near = "" if one.second is None else names.get(one.second, str(one.second))
         others = [near, number(one.second_probability) if near else ""] if second else []
-        reference = text(one.reference, limit=40 if words else 400)
+        reference = text(named(one.reference, one.source), limit=40 if words else 400)
         sure = number(one.probability)
         add(table, reference, *known, sure, *others, number(one.novelty), str(one.session))
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -15,7 +16,19 @@ _LEFT_TO_RIGHT = "\u200e"
 _JOINERS = "\u200c\u200d"  # parts of words and of emoji
 _RIGHT_TO_LEFT = ("R", "AL", "AN")
 
-__all__ = ["add", "counted", "date", "grid", "listing", "number", "percent", "text", "visible"]
+__all__ = [
+    "add",
+    "counted",
+    "date",
+    "grid",
+    "listing",
+    "members",
+    "named",
+    "number",
+    "percent",
+    "text",
+    "visible",
+]
 
 
 def visible(value: Any, limit: int = 400) -> str:
@@ -108,3 +121,21 @@ def date(time: str) -> str:
         return datetime.fromisoformat(time).strftime("%Y-%m-%d %H:%M")
     except ValueError:
         return visible(time, 20)
+
+
+def members(references: Sequence[str], texts: Sequence[str], sources: Sequence[str]) -> str:
+    """Items in one line: their texts where they are known, else what they are called."""
+    n = len(references)
+    parts = zip(references, texts or ("",) * n, sources or ("",) * n, strict=True)
+    return " | ".join(visible(words or named(reference, source), 120) for reference, words, source in parts)
+
+
+def named(reference: str, source: str) -> str:
+    """What an item is called: a picture with its folder, since others may have the same name.
+
+    Examples
+    --------
+    >>> named("0032.png", "photos/monday"), named("17", "tickets.csv")
+    ('monday/0032.png', '17')
+    """
+    return f"{Path(source).name}/{reference}" if source and Path(reference).suffix else reference
