@@ -42,16 +42,26 @@ def reduced(name: str, dim: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def autograd(parts: list[np.ndarray], schedule: Schedule) -> None:
-    """One category after the other, by torch's Adam, through the Cholesky factor."""
+    """One category after the other, by torch's Adam, through the Cholesky factor.
+
+    Where a step leaves the positive definite matrices, the next one starts from the last good matrix.
+    """
+    torch.manual_seed(0)
     for part in parts:
         rows = torch.as_tensor(part)
         mean = torch.zeros(rows.shape[1], requires_grad=True)
         matrix = torch.eye(rows.shape[1]).requires_grad_()
+        good = matrix.detach().clone()
         optimiser = torch.optim.Adam([mean, matrix], lr=1.0)
         for step in range(schedule.n_steps):
             optimiser.param_groups[0]["lr"] = schedule.rate(step)
             batch = rows[torch.randint(len(rows), (schedule.batch_size,))]
-            gaussian = torch.distributions.MultivariateNormal(mean, matrix, validate_args=False)
+            try:
+                gaussian = torch.distributions.MultivariateNormal(mean, matrix, validate_args=False)
+            except torch.linalg.LinAlgError:
+                matrix.data.copy_(good)
+                continue
+            good = matrix.detach().clone()
             loss = -gaussian.log_prob(batch).mean()
             optimiser.zero_grad()
             loss.backward()
