@@ -80,3 +80,19 @@ def test_a_full_covariance_needs_no_halves(small, monkeypatch):
 def test_without_halves_the_temperature_is_one(labels, covariance):
     rows = np.random.default_rng(0).normal(size=(4, 3))
     assert CategoryDiscoverer(covariance=covariance).fit(rows, labels).temperature_ == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_novelty_is_calibrated_with_fewer_rows_than_dimensions(seed):
+    rng = np.random.default_rng(seed)
+    scale = 6 / np.arange(1, 201)
+    means = 0.7 * scale * rng.normal(size=(5, 200))
+
+    def drawn(n):
+        labels = np.repeat(np.arange(5), n)
+        return means[labels] + scale * rng.normal(size=(5 * n, 200)), labels
+
+    model = CategoryDiscoverer(count="evidence").fit(*drawn(20))
+    novelty = model.novelty(drawn(60)[0])
+    assert 0.3 < np.median(novelty) < 0.7  # 0.5 if uniform; it was below 0.2
+    assert 0.01 < np.mean(novelty > 0.95) < 0.15

@@ -38,6 +38,8 @@ CALIBRATION_CATEGORIES = 32
 CALIBRATION_ROWS = 1500
 #: Scores of rows under categories held at a time while calibrating.
 CALIBRATION_SCORES = 2**18
+#: Parts in which rows are held out where there are fewer of them than dimensions.
+FOLDS = 10
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
 
@@ -110,6 +112,11 @@ class _Base:
         picked = self._left_out(np.arange(len(self.sizes)), self.options.generator(0, 1))
         means = posterior.mean.astype(np.float64) * (posterior.kappa / self.sizes)[:, None]
         geometry, best = calibrate_geometry(means, self.sizes, picked, self.options.geometry)
+        if len(self.rows) - len(self.sizes) < self.reducer.n_inputs:
+            # Then each row has a direction of its own, which whitening makes as long as the others: left out
+            # of the covariance, it looks unlike every category, as no row that comes later will.
+            held_out = self._held_out_similarity(geometry)
+            best = held_out if len(held_out) >= 2 else best
         return Knowledge(
             self.reducer,
             prior,
@@ -120,6 +127,37 @@ class _Base:
             float((self.sizes.std() / self.sizes.mean()) ** 2),
             self._price(geometry),
         )
+
+    def _held_out_similarity(self, geometry: Geometry) -> Array:
+        """Similarity to the best category of rows that neither it nor the projection was learned from.
+
+        A row whose category has no other row is left out.
+        """
+        best, reducer = list[Array](), self.reducer
+        fold = np.empty(len(self.rows), dtype=np.int64)
+        order = self.options.generator(0, 5).permutation(len(self.rows))
+        order = order[np.argsort(self.codes[order], kind="stable")]
+        fold[order] = np.arange(len(order)) % FOLDS  # each category is spread over the folds
+        for part in range(FOLDS):
+            rest, held = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+            known, codes = np.unique(self.codes[rest], return_inverse=True)
+            held = held[np.isin(self.codes[held], known)]
+            if len(held) == 0 or len(rest) <= len(known):
+                continue
+            fitted = fit_reducer(
+                self.rows[rest],
+                codes,
+                n_components=self.options.n_components,
+                whiten=self.options.whiten,
+                normalise=reducer.unit,
+                shrinkage=reducer.shrinkage,
+                random_state=self.options.random_state,
+            )
+            reduced = fitted.transform(self.rows[rest])
+            means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
+            rows = geometry.prepared(fitted.transform(self.rows[held]))
+            best.append(geometry.similarity(rows, means).max(axis=1))
+        return np.concatenate(best or [np.empty(0)])
 
     def _price(self, geometry: Geometry) -> CategoryPrice | None:
         if self.options.count != "rehearsal":  # nobody will ask
