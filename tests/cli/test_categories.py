@@ -140,3 +140,12 @@ def test_markup_in_names_is_shown_as_text(run, animals):
     assert name in run("categories", "show", 3).output
     assert "[bold]red" in run("categories").output
     assert name in run("categories", "drop", 3).output
+
+
+def test_the_parts_of_a_split_are_shown(run, run_json, animals):
+    output = run("categories", "split", 3, "../batch.npz").output
+    parts = [info["id"] for info in run_json("categories")["categories"] if info["parents"] == [3]]
+    assert len(parts) == 2
+    for part in parts:
+        assert f"\n{part:>2}  " in f"\n{output}"
+        assert f"vbcgcd categories show {part}" in output

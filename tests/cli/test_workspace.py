@@ -299,3 +299,11 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(animals):
 def test_stdout_of_json_is_utf8_where_the_stream_is(run, animals):
     run("categories", "rename", 3, "鶏")
     assert "鶏" in run("categories", "--json").stdout
+
+
+def test_every_setting_is_shown_with_its_meaning(run, animals):
+    from vbcgcd.cli.show.sessions import MEANINGS
+    from vbcgcd.workspace.config import DEFAULTS
+
+    assert set(MEANINGS) == set(DEFAULTS)
+    assert "refuses nothing" in run("config").output

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
 from vbcgcd.cli import columns as c
 from vbcgcd.cli.batches import tell_failures
@@ -232,7 +234,12 @@ def split(
             **said,
         )
     tell_failures(done.failures)
-    finish(done, as_json, lambda: render.changed(done))
+
+    def shown() -> Group:
+        parts = here.categories(n_samples=3, items=True, only=done.categories)
+        return Group(render.found(parts, done.counts), Text(), render.changed(done))
+
+    finish(done, as_json, shown)
 
 
 @app.command()

@@ -98,7 +98,8 @@ def changed(result: CategoryResult, before: str = "") -> RenderableType:
         said = f"Split {old[0]} into {', '.join(parts)}."
     else:
         said = f"Dropped {old[0]}; items like its own go to the others from now on."
-    return Group(Text(said), next_steps("vbcgcd categories", "vbcgcd undo"))
+    steps = [f"vbcgcd categories show {i}" for i in result.categories] if result.command == "split" else []
+    return Group(Text(said), next_steps(*steps or ["vbcgcd categories"], "vbcgcd undo"))
 
 
 def next_steps(*commands: str) -> Text:

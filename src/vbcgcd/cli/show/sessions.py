@@ -35,6 +35,18 @@ STEPS = {
 }
 _SHORT = 60
 
+#: What each setting does, in one line.
+MEANINGS = {
+    "kind": "text, image or embedding; null: as the first items",
+    "embedder": "name or path; null: the offline default",
+    "embedder_options": "such as device, batch_size, size",
+    "model": "options of the model; fixed after the base session",
+    "reject": "default of predict --reject; null refuses nothing",
+    "names": "auto: by terms or likeness; number: by number",
+    "excerpts": "short excerpts kept for each new category",
+    "sample": "items of a session kept as points of the map",
+}
+
 __all__ = ["STEPS", "commands", "discovered", "learned", "sessions", "settings", "status", "undone"]
 
 
@@ -150,9 +162,9 @@ def said(parameters: Mapping[str, Any]) -> str:
 
 def settings(config: Mapping[str, Any]) -> RenderableType:
     """All settings."""
-    table = grid("setting", "*value")
+    table = grid("setting", "*value", "**meaning")
     for name, value in config.items():
-        add(table, name, json.dumps(value, ensure_ascii=False))
+        add(table, name, json.dumps(value, ensure_ascii=False), MEANINGS.get(name, ""))
     return Group(table, next_steps("vbcgcd config SETTING VALUE"))
 
 
