@@ -277,8 +277,7 @@ def redo(workspace: Place = None, as_json: AsJson = False) -> None:
 
 
 def _back_or_forth(command: str, workspace: Path | None, as_json: bool) -> None:
-    from vbcgcd.cli.show import sessions as render
-    from vbcgcd.cli.workspace import described
+    from vbcgcd.cli.workspace import described, tell_undone
 
     here = opened(workspace)
     info = here.last_command() if command == "undo" else here.next_redo()
@@ -290,4 +289,4 @@ def _back_or_forth(command: str, workspace: Path | None, as_json: bool) -> None:
         )
     meant = None if info is None else info.commit
     done = here.undo(commit=meant) if command == "undo" else here.redo(commit=meant)
-    finish(done, as_json, lambda: render.undone(done, described(here, done.of_commit)))
+    tell_undone(here, done, as_json)

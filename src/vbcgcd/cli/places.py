@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,7 @@ from vbcgcd.cli.common import note, wrong
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo, Workspace
 
-ABOUT, FORMAT, VARIABLE = "workspace.json", "vbcgcd-workspace", "VBCGCD_WORKSPACE"
+VARIABLE = "VBCGCD_WORKSPACE"
 #: How many categories an error proposes.
 CLOSEST = 3
 #: How alike a name has to be for that, between 0 and 1.
@@ -38,11 +37,9 @@ __all__ = ["Place", "category_id", "enclosing", "is_workspace", "opened", "place
 
 def is_workspace(path: Path) -> bool:
     """Whether a folder is a workspace."""
-    try:
-        about = json.loads((path / ABOUT).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(about, dict) and about.get("format") == FORMAT
+    from vbcgcd.workspace.store import is_workspace as known
+
+    return known(path)
 
 
 def enclosing(start: Path) -> Path | None:
@@ -54,7 +51,9 @@ def enclosing(start: Path) -> Path | None:
 def place(given: Path | None) -> Path:
     """The workspace that is meant, or one clear error."""
     if given is not None:
-        if is_workspace(given) or (given / ABOUT).exists():  # what is wrong with it, opening it tells
+        from vbcgcd.workspace.store import ABOUT
+
+        if (given / ABOUT).exists():  # what is wrong with it, opening it tells
             return given
         raise wrong(f"There is no workspace at {given}; make one with 'vbcgcd init {given}'.")
     found = enclosing(Path.cwd())

@@ -18,7 +18,7 @@ from vbcgcd.cli.settings import changes_of, looked_up, pair, value_of
 from vbcgcd.cli.show.text import counted, visible
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import Workspace
+    from vbcgcd.workspace import Undone, Workspace
 
 __all__ = [
     "config",
@@ -134,11 +134,8 @@ def undo(workspace: Place = None, as_json: AsJson = False) -> None:
 
     Example: vbcgcd undo
     """
-    from vbcgcd.cli.show import sessions as show
-
     here = opened(workspace)
-    done = here.undo()
-    finish(done, as_json, lambda: show.undone(done, described(here, done.of_commit)))
+    tell_undone(here, here.undo(), as_json)
 
 
 @errors_are_messages
@@ -147,11 +144,8 @@ def redo(workspace: Place = None, as_json: AsJson = False) -> None:
 
     Example: vbcgcd redo
     """
-    from vbcgcd.cli.show import sessions as show
-
     here = opened(workspace)
-    done = here.redo()
-    finish(done, as_json, lambda: show.undone(done, described(here, done.of_commit)))
+    tell_undone(here, here.redo(), as_json)
 
 
 @errors_are_messages
@@ -293,6 +287,13 @@ def demo(
     from vbcgcd.demo import run_demo
 
     run_demo(console(), folder, seed=seed)
+
+
+def tell_undone(workspace: Workspace, done: Undone, as_json: bool) -> None:
+    """Say what undo took back, or redo did again."""
+    from vbcgcd.cli.show import sessions as show
+
+    finish(done, as_json, lambda: show.undone(done, described(workspace, done.of_commit)))
 
 
 def described(workspace: Workspace, commit: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -84,7 +84,11 @@ def learn_base(rows: Array, codes: Array, options: BaseOptions) -> Knowledge:
     -------
     Knowledge
     """
-    reducer = fit_reducer(
+    return _Base(rows, codes, _reducer(rows, codes, options), options).knowledge()
+
+
+def _reducer(rows: Array, codes: Array, options: BaseOptions) -> Reducer:
+    return fit_reducer(
         rows,
         codes,
         n_components=options.n_components,
@@ -93,7 +97,6 @@ def learn_base(rows: Array, codes: Array, options: BaseOptions) -> Knowledge:
         shrinkage=options.whiten_shrinkage,
         random_state=options.random_state,
     )
-    return _Base(rows, codes, reducer, options).knowledge()
 
 
 class _Base:
@@ -133,7 +136,8 @@ class _Base:
 
         A row whose category has no other row is left out.
         """
-        best, reducer = list[Array](), self.reducer
+        best = list[Array]()
+        decided = replace(self.options, normalise=self.reducer.unit, whiten_shrinkage=self.reducer.shrinkage)
         fold = np.empty(len(self.rows), dtype=np.int64)
         order = self.options.generator(0, 5).permutation(len(self.rows))
         order = order[np.argsort(self.codes[order], kind="stable")]
@@ -144,15 +148,7 @@ class _Base:
             held = held[np.isin(self.codes[held], known)]
             if len(held) == 0 or len(rest) <= len(known):
                 continue
-            fitted = fit_reducer(
-                self.rows[rest],
-                codes,
-                n_components=self.options.n_components,
-                whiten=self.options.whiten,
-                normalise=reducer.unit,
-                shrinkage=reducer.shrinkage,
-                random_state=self.options.random_state,
-            )
+            fitted = _reducer(self.rows[rest], codes, decided)
             reduced = fitted.transform(self.rows[rest])
             means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
             rows = geometry.prepared(fitted.transform(self.rows[held]))

@@ -17,8 +17,10 @@ from vbcgcd.discovery.geometry import Geometry
 
 Array = NDArray[Any]
 QUANTILES = 513
+#: Above this novelty a row is called unfamiliar: of known rows one in twenty is.
+UNFAMILIAR = 0.95
 
-__all__ = ["Novelty"]
+__all__ = ["UNFAMILIAR", "Novelty"]
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ from vbcgcd.discovery.cluster import CLUSTERERS, Clusterer
 from vbcgcd.discovery.count import COUNTERS, CountProblem
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
+from vbcgcd.discovery.novelty import UNFAMILIAR
 from vbcgcd.discovery.relabel import RELABELLERS, confident_rows, one_hot
 from vbcgcd.discovery.report import CountCurve, Step
 
@@ -148,7 +149,7 @@ def run_session(
     progress("novelty")
     with session.step("novelty") as details:
         novelty = knowledge.novelty.score(rows, knowledge.posterior.mean)
-        details["above 0.95"] = float(np.mean(novelty > 0.95))
+        details[f"above {UNFAMILIAR}"] = float(np.mean(novelty > UNFAMILIAR))
     curve, solution = None, None
     if n_novel is None:
         progress("count")

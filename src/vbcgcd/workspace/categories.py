@@ -19,13 +19,12 @@ from vbcgcd.discovery.cluster import k_means
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.errors import InputError
 from vbcgcd.validation import check_number
-from vbcgcd.workspace.assignments import Assignments
 from vbcgcd.workspace.commits import Draft
 from vbcgcd.workspace.data import Batch
 from vbcgcd.workspace.naming import check_name, unique_name
 from vbcgcd.workspace.posteriors import SEGMENT, write_segment
 from vbcgcd.workspace.predictions import scored
-from vbcgcd.workspace.sessions import batch_files, batch_summary, named_by_terms
+from vbcgcd.workspace.sessions import assigned_to, batch_files, batch_summary, named_by_terms
 from vbcgcd.workspace.state import Category, History, NamedBy, State
 
 Array = NDArray[Any]
@@ -161,15 +160,7 @@ def split_draft(
     structure = knowledge.prior.structure
     posterior = knowledge.posterior_of(statistics_by_label(reduced, codes, n_parts, structure=structure))
     after = replace(knowledge, posterior=posterior)
-    scores, ids = scored(after, batch.vectors, codes), np.array(new_ids)
-    assigned = Assignments(
-        batch.references,
-        ids[codes],
-        scores.probability,
-        ids[scores.second],
-        scores.second_probability,
-        scores.novelty,
-    )
+    assigned = assigned_to(batch, after, np.array(new_ids), codes)
     retired = replace(whole, status="split", into=tuple(new_ids))
     return Draft(
         "split",

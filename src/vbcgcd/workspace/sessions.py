@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import statistics_by_label
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.novelty import UNFAMILIAR
 from vbcgcd.discovery.report import SessionReport
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
@@ -35,6 +36,7 @@ Writer = Callable[[Path], None]
 NAMED_FAILURES = 100
 
 __all__ = [
+    "assigned_to",
     "batch_files",
     "batch_summary",
     "check_labelled",
@@ -73,7 +75,7 @@ def learn_base_draft(history: History, batch: Batch) -> Draft:
     model = CategoryDiscoverer(**history.state.config["model"]).fit(batch.vectors, ids[codes])
     session = history.next_session
     new = [Category(i, name, "label", session) for i, name in zip(ids.tolist(), names, strict=True)]
-    assigned = _assigned(batch, model.knowledge_, ids, codes)
+    assigned = assigned_to(batch, model.knowledge_, ids, codes)
     return Draft(
         "learn",
         changes={
@@ -116,7 +118,7 @@ def learn_more_draft(history: History, knowledge: Knowledge, batch: Batch, *, up
         fresh = statistics_by_label(reduced, part, len(unseen), structure=knowledge.prior.structure)
         knowledge = knowledge.extended(knowledge.posterior_of(fresh))
     rows = [*touched.tolist(), *range(n_known, len(ids))]
-    assigned = _assigned(batch, knowledge, np.array(ids), codes)
+    assigned = assigned_to(batch, knowledge, np.array(ids), codes)
     return Draft(
         "learn",
         changes={
@@ -208,7 +210,7 @@ def batch_summary(batch: Batch, assigned: Assignments, start: float) -> dict[str
         "kind": batch.items.kind,
         "counts": {str(i): int(n) for i, n in zip(found, counts, strict=True)},
         "mean_probability": float(np.mean(assigned.probability)),
-        "unfamiliar": float(np.mean(assigned.novelty > 0.95)),
+        "unfamiliar": float(np.mean(assigned.novelty > UNFAMILIAR)),
         "failures": [plain(failure) for failure in batch.failures[:NAMED_FAILURES]],
         "n_failures": len(batch.failures),
         "seconds": round(time.perf_counter() - start, 3),
@@ -238,7 +240,8 @@ def _labelled(batch: Batch) -> tuple[Batch, list[str], Array, int]:
     return kept, names, np.array([place[name] for name in named])[codes], int((~has_label).sum())
 
 
-def _assigned(batch: Batch, knowledge: Knowledge, ids: Array, codes: Array) -> Assignments:
+def assigned_to(batch: Batch, knowledge: Knowledge, ids: Array, codes: Array) -> Assignments:
+    """Items of given categories: ``codes`` (N,) are places in ``ids`` (K,), those of the knowledge."""
     scores = scored(knowledge, batch.vectors, codes)
     ids = np.append(ids, -1)
     return Assignments(

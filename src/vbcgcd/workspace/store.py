@@ -15,6 +15,7 @@ committed: it is ignored, and removed by the next writer.
 from __future__ import annotations
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -47,7 +48,7 @@ FORMAT = "vbcgcd-workspace"
 _ASIDE = re.compile(r"\.new-[0-9a-f]{32}")
 _DAMAGED = "restore the workspace from an export or a copy"
 
-__all__ = ["ABOUT", "COMMITS", "HEAD", "NOTHING", "RECORD", "Head", "Store", "build_folder"]
+__all__ = ["ABOUT", "COMMITS", "HEAD", "NOTHING", "RECORD", "Head", "Store", "build_folder", "is_workspace"]
 
 
 @dataclass(frozen=True)
@@ -242,6 +243,15 @@ class Store:
                 shutil.rmtree(path)
         for path in self.path.glob(f".{HEAD}.*"):
             path.unlink()
+
+
+def is_workspace(path: Path) -> bool:
+    """Whether a folder says that it is a workspace."""
+    try:
+        about = json.loads((path / ABOUT).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return isinstance(about, dict) and about.get("format") == FORMAT
 
 
 def build_folder(path: Path, fill: Callable[[Path], Any]) -> None:

@@ -11,12 +11,12 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vbcgcd.cli.show.text import add, counted, grid, members, number, percent, text, visible
+from vbcgcd.discovery.novelty import UNFAMILIAR
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import Candidate, Explanation, Predictions
 
 FIRST, MOST = 20, 8
-UNFAMILIAR = 0.95
 
 __all__ = ["explanation", "predictions", "summary", "written"]
 

@@ -18,6 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vbcgcd.errors import InputError
+from vbcgcd.study.rivals import gcd
 from vbcgcd.study.rivals.base import Rival
 
 Array = NDArray[Any]
@@ -66,8 +67,7 @@ def seeded(rng: np.random.Generator) -> torch.Generator:
 
 def unit_rows(rows: Array) -> Array:
     """Rows (N, d) of length one, float32; a row of zeros stays as it is."""
-    norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return np.asarray(rows / np.maximum(norms, 1e-12), dtype=np.float32)
+    return gcd.unit_rows(rows).astype(np.float32)
 
 
 def unit_means(rows: Array, codes: Array, n_categories: int) -> Array:

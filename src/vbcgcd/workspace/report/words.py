@@ -59,20 +59,20 @@ def size(n_bytes: float) -> str:
 
 def date(iso: str) -> str:
     """The day of a time in ISO 8601, or the text itself if it is none."""
-    try:
-        found = datetime.fromisoformat(iso)
-    except ValueError:
-        return iso
-    return f"{found.day} {found:%b %Y}"
+    return _written(iso, "%b %Y")
 
 
 def moment(iso: str) -> str:
     """Day and time."""
+    return _written(iso, "%b %Y, %H:%M")
+
+
+def _written(iso: str, pattern: str) -> str:
     try:
         found = datetime.fromisoformat(iso)
     except ValueError:
         return iso
-    return f"{found.day} {found:%b %Y, %H:%M}"
+    return f"{found.day} {found:{pattern}}"
 
 
 def source_name(source: str) -> str:
