@@ -31,7 +31,6 @@ def write_model(
     arrays = {
         "reducer.center": reducer.center,
         "reducer.projection": reducer.projection,
-        "reducer.between": reducer.between,
         "posterior.mean": posterior.mean,
         "posterior.kappa": posterior.kappa,
         "posterior.nu": posterior.nu,
@@ -45,7 +44,12 @@ def write_model(
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
         "prior": asdict(knowledge.prior),
-        "reducer": {"whitened": reducer.whitened, "unit": reducer.unit, "shrinkage": reducer.shrinkage},
+        "reducer": {
+            "whitened": reducer.whitened,
+            "unit": reducer.unit,
+            "shrinkage": reducer.shrinkage,
+            "standardised": reducer.standardised,
+        },
         "geometry": asdict(knowledge.novelty.geometry),
         "classifier": {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name},
         "temperature": knowledge.temperature,
@@ -64,7 +68,6 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Reducer(
             arrays["reducer.center"],
             arrays["reducer.projection"],
-            arrays["reducer.between"],
             **state["reducer"],
         ),
         prior,
