@@ -56,10 +56,10 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     prior_strength : float, "auto", "evidence" or "weakest", default="auto"
         Degrees of freedom of the prior covariance: how many rows it is worth. "auto" decides likewise for
         full covariances; "evidence" maximises the evidence of the labelled categories, which "auto" does
-        for the other structures; "weakest" is D + 2.
+        for diagonal ones; "weakest" is D + 2.
     mean_precision_prior : float, default=0.01
         How many rows the prior mean is worth.
-    covariance : {"full", "diagonal", "shared"}, default="full"
+    covariance : {"full", "diagonal"}, default="full"
     inference : {"exact", "svi"}, default="exact"
         Exact posterior, or stochastic variational inference.
     cluster : {"mixture", "kmeans", "gmm", "hdbscan"} or callable, default="mixture"
@@ -511,7 +511,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def check_options(self) -> None:
         """Raise ``InputError`` for the first option that has a value which is not allowed."""
-        check_choice("covariance", self.covariance, ("full", "diagonal", "shared"))
+        check_choice("covariance", self.covariance, ("full", "diagonal"))
         check_choice("inference", self.inference, ("exact", "svi"))
         if not callable(self.cluster):
             check_choice("cluster", self.cluster, ("mixture", *CLUSTERERS))
@@ -531,11 +531,6 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_number("alignment", self.alignment, words=(None,))
         check_number("svi_steps", self.svi_steps, low=1, whole=True)
         check_number("random_state", self.random_state, low=0, whole=True, words=(None,))
-        if self.inference == "svi" and self.covariance == "shared":
-            raise InputError(
-                "inference='svi' fits each category alone and needs covariance 'full' or 'diagonal', got "
-                "'shared'; use inference='exact'."
-            )
 
 
 def _canonical_order(rows: Array, weight: Array | None) -> Array:

@@ -80,24 +80,7 @@ def test_diagonal_posterior_is_one_textbook_update_for_each_dimension(make_probl
             np.testing.assert_allclose(posterior.covariance(k)[d, d], psi[0, 0] / (nu - 2), rtol=1e-10)
 
 
-def test_shared_posterior_pools_the_scatter_of_all_categories(make_problem):
-    rows, labels = make_problem(2)
-    prior = Prior(4, kappa=0.7, nu=8.0, structure="shared")
-    posterior = posterior_of(prior, statistics_by_label(rows, labels, 3, structure="shared"))
-    psi = 3.0 * np.eye(4)
-    for k in range(3):
-        members = rows[labels == k]
-        kappa = 0.7 + len(members)
-        mean = members.sum(axis=0) / kappa
-        psi += members.T @ members - kappa * np.outer(mean, mean)
-        np.testing.assert_allclose(posterior.mean[k], mean, rtol=1e-10)
-        np.testing.assert_allclose(posterior.kappa[k], kappa)
-    np.testing.assert_allclose(posterior.nu, 8.0 + len(rows))
-    for k in range(3):
-        np.testing.assert_allclose(posterior.scale(k), psi, rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize("structure", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
 def test_posterior_without_rows_is_the_prior(structure):
     prior = Prior(3, kappa=0.2, nu=9.0, structure=structure)
     for posterior in (posterior_of(prior, Statistics.empty(1, 3, structure)), Posterior.of_prior(prior)):
@@ -141,7 +124,7 @@ def test_take_and_concatenate_keep_the_categories(make_problem, structure):
 
 
 @quick
-@given(seed=SEEDS, structure=st.sampled_from(["full", "diagonal", "shared"]), kappa=st.floats(0.001, 10))
+@given(seed=SEEDS, structure=st.sampled_from(["full", "diagonal"]), kappa=st.floats(0.001, 10))
 def test_statistics_are_recovered_from_the_posterior(make_problem, seed, structure, kappa):
     rows, labels = make_problem(seed)
     statistics = statistics_by_label(rows, labels, 4, structure=structure)  # the last one is empty
@@ -153,20 +136,17 @@ def test_statistics_are_recovered_from_the_posterior(make_problem, seed, structu
 
 
 @quick
-@given(seed=SEEDS, structure=st.sampled_from(["full", "diagonal", "shared"]), kappa=st.floats(0.001, 10))
+@given(seed=SEEDS, structure=st.sampled_from(["full", "diagonal"]), kappa=st.floats(0.001, 10))
 def test_deviation_is_that_of_the_rows(make_problem, seed, structure, kappa):
     rows, labels = make_problem(seed)
     prior = Prior(4, kappa=kappa, nu=9.0, structure=structure)
     posterior = posterior_of(prior, statistics_by_label(rows, labels, 4, structure=structure))
     own = [rows[labels == k] for k in range(3)]
     expected = [np.sqrt(part.var(axis=0).mean()) if len(part) > 1 else np.nan for part in own]
-    if structure == "shared":
-        together = np.concatenate([part - part.mean(axis=0) for part in own])
-        expected = [np.sqrt((together**2).mean())] * 3
     found = deviation(prior, posterior)
     assert found.shape == (4,)
     np.testing.assert_allclose(found[:3], expected, rtol=1e-6, atol=1e-8)
-    assert structure == "shared" or np.isnan(found[3])  # it has no rows
+    assert np.isnan(found[3])  # it has no rows
 
 
 def test_tempering_does_not_change_the_deviation(make_problem):
@@ -181,7 +161,7 @@ def test_tempering_does_not_change_the_deviation(make_problem):
 
 @pytest.mark.parametrize("dim", [64, 384])
 @pytest.mark.parametrize("variance", [1e-3, 1e3])
-@pytest.mark.parametrize("structure", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
 def test_log_determinants_survive_where_determinants_do_not(structure, variance, dim):
     rng = np.random.default_rng(dim)
     rows = np.sqrt(variance) * rng.normal(size=(50, dim))
@@ -216,7 +196,7 @@ def test_evidence_in_one_dimension_is_the_integral_over_mean_and_variance(kappa)
 
     # The variance runs over its logarithm; outside these bounds nothing is left.
     value, _ = integrate.quad(lambda u: over_mean(np.exp(u)) * np.exp(u), -4, 8, epsrel=1e-6)
-    for structure in ("full", "diagonal", "shared"):
+    for structure in ("full", "diagonal"):
         prior = Prior(1, kappa=kappa, nu=nu, structure=structure)
         found = log_evidence(prior, posterior_of(prior, one_category(rows[:, None], structure)))
         np.testing.assert_allclose(found, [np.log(value)], atol=1e-5)
@@ -280,26 +260,6 @@ def test_diagonal_evidence_is_the_sum_over_dimensions(make_problem, sequential_e
         columns = rows[labels == k].T[:, :, None]
         expected = sum(sequential_evidence(c, 0.3, 6.0, 4.0 * np.eye(1)) for c in columns)
         np.testing.assert_allclose(found[k], expected, rtol=1e-9)
-
-
-def test_shared_evidence_is_the_product_of_sequential_predictives(make_problem):
-    rows, labels = make_problem(7, n_rows=20)
-    kappa0, nu0, dim = 0.3, 9.0, 4
-    prior = Prior(dim, kappa=kappa0, nu=nu0, structure="shared")
-    found = log_evidence(prior, posterior_of(prior, statistics_by_label(rows, labels, 3, structure="shared")))
-    expected = 0.0
-    for i, (row, label) in enumerate(zip(rows, labels, strict=True)):
-        psi = (nu0 - dim - 1) * np.eye(dim)
-        for k in range(3):
-            members = rows[:i][labels[:i] == k]
-            kappa, total = kappa0 + len(members), members.sum(axis=0)
-            psi += members.T @ members - np.outer(total, total) / kappa
-            if k == label:
-                own_kappa, own_mean = kappa, total / kappa
-        freedom = nu0 + i - dim + 1
-        shape = psi * (own_kappa + 1) / (own_kappa * freedom)
-        expected += stats.multivariate_t.logpdf(row, own_mean, shape, df=freedom)
-    np.testing.assert_allclose(found.sum(), expected, rtol=1e-9)
 
 
 def test_one_dimension_is_the_same_in_every_structure(make_problem):
@@ -416,7 +376,7 @@ def test_diagonal_kl_divergence_is_the_sum_over_dimensions():
 # --- sampling -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("structure", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
 @pytest.mark.parametrize("predictive", ["plugin", "student"])
 def test_samples_have_the_mean_and_covariance_of_the_posterior(make_problem, structure, predictive):
     rows, labels = make_problem(9, dim=3, n_rows=40)

@@ -7,7 +7,7 @@ from vbcgcd.bayes import Statistics, statistics_by_label, statistics_by_responsi
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.errors import InputError
 
-STRUCTURES = ["full", "diagonal", "shared"]
+STRUCTURES = ["full", "diagonal"]
 SEEDS = st.integers(0, 2**32 - 1)
 quick = settings(max_examples=40, deadline=None)
 
@@ -28,8 +28,7 @@ def naive(rows, labels, n_categories, structure, weight=None):
             if label == k:
                 matrix += w * np.outer(row - middle, row - middle)
         scatter.append(np.diag(matrix) if structure == "diagonal" else matrix[np.tril_indices(dim)])
-    scatter = np.array(scatter)
-    return count, total, scatter.sum(axis=0)[None] if structure == "shared" else scatter
+    return count, total, np.array(scatter)
 
 
 def assert_same(actual, expected, tolerance=1e-9):
@@ -120,12 +119,6 @@ def test_each_category_can_have_its_own_multiple(make_problem):
     factors = np.array([0.5, 2.0, 3.0])
     expected = statistics_by_label(rows, labels, 3, weight=factors[labels])
     assert_same(statistics_by_label(rows, labels, 3) * factors, expected)
-
-
-def test_shared_statistics_refuse_unequal_multiples(make_problem):
-    rows, labels = make_problem(4)
-    with pytest.raises(InputError, match="common weight"):
-        _ = statistics_by_label(rows, labels, 3, structure="shared") * np.array([1.0, 2.0, 3.0])
 
 
 @quick

@@ -22,6 +22,7 @@ from vbcgcd.bayes.posterior import (
 )
 from vbcgcd.bayes.prior import Prior, choose_strength
 from vbcgcd.bayes.statistics import (
+    STRUCTURES,
     Statistics,
     Structure,
     statistics_by_label,
@@ -30,6 +31,7 @@ from vbcgcd.bayes.statistics import (
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [
+    "STRUCTURES",
     "Alignment",
     "AlignmentRule",
     "Classifier",

@@ -246,11 +246,6 @@ def _scale_distance(chunk: Array, posterior: Posterior) -> Array:
         weighted = means / roots**2
         cross = rows**2 @ (1 / roots**2).T - 2 * rows @ weighted.T
         return np.maximum(cross + (means * weighted).sum(axis=1), 0.0)
-    if posterior.structure == "shared":
-        upper = unpack_upper(posterior.factor[0].astype(np.float64), posterior.dim)
-        rows = solve_lower(upper, np.array(chunk, dtype=np.float64))
-        means = solve_lower(upper, np.array(posterior.mean, dtype=np.float64))
-        return _euclidean(rows, means)
     out = np.empty((len(chunk), len(posterior)))
     scratch = np.empty_like(chunk)
     for k in range(len(posterior)):

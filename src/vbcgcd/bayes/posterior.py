@@ -20,7 +20,6 @@ from numpy.typing import DTypeLike, NDArray
 from scipy.special import digamma
 
 from vbcgcd.bayes.linalg import (
-    cholesky,
     cholesky_upper,
     log_det_factor,
     outer_packed,
@@ -58,10 +57,9 @@ class Posterior:
     mean : array (K, D)
     kappa : array (K,)
     nu : array (K,)
-    factor : array (K, D (D + 1) / 2), (K, D) or (1, D (D + 1) / 2)
-        Packed lower Cholesky factor of Psi; the roots of its diagonal for ``diagonal``; one for all
-        categories for ``shared``.
-    structure : {"full", "diagonal", "shared"}
+    factor : array (K, D (D + 1) / 2) or (K, D)
+        Packed lower Cholesky factor of Psi; the roots of its diagonal for ``diagonal``.
+    structure : {"full", "diagonal"}
 
     Examples
     --------
@@ -101,7 +99,7 @@ class Posterior:
     @property
     def log_det_scale(self) -> Array:
         """Log det Psi of each category, array (K,)."""
-        return np.broadcast_to(log_det_factor(self.factor, self.dim), (len(self),))
+        return log_det_factor(self.factor, self.dim)
 
     @property
     def log_det_covariance(self) -> Array:
@@ -115,7 +113,7 @@ class Posterior:
 
     def packed_factor(self, k: int) -> Array:
         """The stored factor of category ``k``."""
-        return np.asarray(self.factor[0 if self.structure == "shared" else k])
+        return np.asarray(self.factor[k])
 
     def scale(self, k: int) -> Array:
         """Psi of category ``k`` as a square matrix, array (D, D)."""
@@ -131,30 +129,26 @@ class Posterior:
 
     def take(self, indices: Any) -> Posterior:
         """The categories at ``indices``."""
-        factor = self.factor if self.structure == "shared" else self.factor[indices]
-        return Posterior(self.mean[indices], self.kappa[indices], self.nu[indices], factor, self.structure)
+        return Posterior(
+            self.mean[indices], self.kappa[indices], self.nu[indices], self.factor[indices], self.structure
+        )
 
     def replaced(self, indices: Any, new: Posterior) -> Posterior:
         """A copy in which the categories at ``indices`` are those of ``new``."""
-        mean, kappa, nu = self.mean.copy(), self.kappa.copy(), self.nu.copy()
+        mean, kappa, nu, factor = self.mean.copy(), self.kappa.copy(), self.nu.copy(), self.factor.copy()
         mean[indices], kappa[indices], nu[indices] = new.mean, new.kappa, new.nu
-        factor = self.factor
-        if self.structure != "shared":
-            factor = factor.copy()
-            factor[indices] = new.factor
+        factor[indices] = new.factor
         return Posterior(mean, kappa, nu, factor, self.structure)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Posterior]) -> Posterior:
-        """The categories of all parts, in order. A shared factor is that of the first part."""
-        structure = parts[0].structure
-        factor = parts[0].factor if structure == "shared" else np.concatenate([p.factor for p in parts])
+        """The categories of all parts, in order."""
         return cls(
             np.concatenate([p.mean for p in parts]),
             np.concatenate([p.kappa for p in parts]),
             np.concatenate([p.nu for p in parts]),
-            factor,
-            structure,
+            np.concatenate([p.factor for p in parts]),
+            parts[0].structure,
         )
 
     @classmethod
@@ -184,8 +178,6 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
     Posterior
     """
     parts = ((k, statistics.take([k])) for k in range(len(statistics)))
-    if prior.structure == "shared":
-        return _shared_posterior(prior, statistics, dtype)
     return posterior_from_parts(prior, parts, len(statistics), dtype=dtype)
 
 
@@ -216,21 +208,6 @@ def _factor(prior: Prior, part: Statistics) -> Array:
     return pack_lower(cholesky_upper(upper).T)
 
 
-def _shared_posterior(prior: Prior, statistics: Statistics, dtype: DTypeLike) -> Posterior:
-    count = statistics.count
-    shift = prior.kappa * count / (prior.kappa + count)
-    scale = symmetric(statistics.scatter[0].astype(np.float64), prior.dim)
-    scale += (statistics.mean.T * shift) @ statistics.mean
-    scale[np.diag_indices(prior.dim)] += prior.scale
-    return Posterior(
-        (statistics.mean * (count / (prior.kappa + count))[:, None]).astype(dtype),
-        prior.kappa + count,
-        np.full(len(count), prior.nu + count.sum()),
-        pack_lower(cholesky(scale))[None].astype(dtype),
-        "shared",
-    )
-
-
 def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     """The statistics from which the exact update made this posterior, up to the rounding of its storage."""
     count = posterior.kappa - prior.kappa
@@ -240,10 +217,6 @@ def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     if posterior.structure == "diagonal":
         scatter = posterior.factor.astype(np.float64) ** 2 - prior.scale - shift[:, None] * mean**2
         return Statistics(count, mean, np.maximum(scatter, 0.0), "diagonal")
-    if posterior.structure == "shared":
-        between = (mean.T * shift) @ mean
-        packed = pack_lower(posterior.scale(0) - prior.scale * np.eye(prior.dim) - between)
-        return Statistics(count, mean, packed[None], "shared")
     rows = [
         pack_lower(posterior.scale(k) - prior.scale * np.eye(prior.dim)) - shift[k] * outer_packed(mean[k])
         for k in range(len(posterior))
@@ -255,15 +228,12 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
     """Root mean square over dimensions of the standard deviation of each category's own rows, array (K,).
 
     sqrt(tr S / (n D)), where tr S = tr Psi - tr Psi0 - (kappa0 n / kappa) ||z̄||². Tempering weighs S and n
-    alike and does not change it. NaN without measurable scatter. With ``shared`` it is that of all categories
-    together.
+    alike and does not change it. NaN without measurable scatter.
     """
     count = np.asarray(posterior.kappa - prior.kappa, dtype=np.float64)
     shift = prior.kappa * posterior.kappa / np.where(count > 0, count, 1.0)
     between = shift * np.einsum("kd,kd->k", posterior.mean, posterior.mean, dtype=np.float64)
     scale = np.einsum("kp,kp->k", posterior.factor, posterior.factor, dtype=np.float64)
-    if posterior.structure == "shared":
-        between, count = between.sum(), np.full(len(count), count.sum())
     scatter = scale - prior.dim * prior.scale - between
     # Factors are stored in single precision: less than this is rounding.
     measurable = (scatter > 1e-5 * scale) & (count > 0)
@@ -272,18 +242,13 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
 
 
 def log_evidence(prior: Prior, posterior: Posterior) -> Array:
-    """Log marginal likelihood of the rows behind each exact posterior, array (K,).
-
-    For ``shared`` the categories have one common covariance, and the sum over the result is the evidence
-    of all rows together.
-    """
+    """Log marginal likelihood of the rows behind each exact posterior, array (K,)."""
     count = posterior.kappa - prior.kappa
     result = -0.5 * count * prior.dim * np.log(np.pi)
     result += 0.5 * prior.dim * (np.log(prior.kappa) - np.log(posterior.kappa))
     gammas = log_gamma_block(prior, posterior.nu) - log_gamma_block(prior, np.array([prior.nu]))
     scales = 0.5 * prior.nu * prior.log_det_scale - 0.5 * posterior.nu * posterior.log_det_scale
-    covariance_term = gammas + scales
-    return result + (covariance_term / len(posterior) if posterior.structure == "shared" else covariance_term)
+    return np.asarray(result + (gammas + scales))
 
 
 def _expected_log_det_precision(posterior: Posterior) -> Array:

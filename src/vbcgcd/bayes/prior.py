@@ -41,7 +41,7 @@ class Prior:
         It must exceed ``block + 1`` for the expected covariance to exist.
     variance : float
         Expected covariance is ``variance`` times the identity.
-    structure : {"full", "diagonal", "shared"}
+    structure : {"full", "diagonal"}
         ``diagonal`` is one independent prior of this kind for each dimension.
 
     Examples
@@ -124,8 +124,6 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
 def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array, Array]]:
     """For each category: count, eigenvalues of the scatter, squared mean along its eigenvectors."""
     usable = np.flatnonzero(statistics.count > 1)
-    if statistics.structure == "shared":
-        return _shared_spectrum(prior, statistics, usable)
     if len(usable) > EVIDENCE_CATEGORIES:
         usable = usable[np.linspace(0, len(usable) - 1, EVIDENCE_CATEGORIES).round().astype(int)]
     spectra = []
@@ -140,15 +138,6 @@ def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array, A
             values = np.linalg.eigvalsh(matrix + weight * np.outer(mean, mean))
             spectra.append((float(statistics.count[k]), np.maximum(values, 0), np.zeros(prior.dim)))
     return spectra
-
-
-def _shared_spectrum(prior: Prior, statistics: Statistics, usable: Array) -> list[tuple[float, Array, Array]]:
-    if len(usable) == 0:
-        return []
-    shift = prior.kappa * statistics.count / (prior.kappa + statistics.count)
-    matrix = symmetric(statistics.scatter[0].astype(np.float64), statistics.dim)
-    values = np.linalg.eigvalsh(matrix + (statistics.mean.T * shift) @ statistics.mean)
-    return [(float(statistics.count.sum()), np.maximum(values, 0), np.zeros(statistics.dim))]
 
 
 def _evidence_of_spectrum(prior: Prior, count: float, values: Array, mean_squared: Array) -> float:

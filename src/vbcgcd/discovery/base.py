@@ -162,9 +162,9 @@ class _Base:
 
     def _held_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""
-        dim, shared = self.reducer.n_components, self.options.covariance == "shared"
+        dim = self.reducer.n_components
         width = dim if self.options.covariance == "diagonal" else packed_size(dim)
-        if not shared and 8 * len(self.sizes) * width > HELD_BYTES:
+        if 8 * len(self.sizes) * width > HELD_BYTES:
             return None
         return Statistics.concatenate([part for _, part in self._statistics(self.codes)])
 
@@ -216,7 +216,7 @@ class _Base:
             part = np.full(len(self.sizes), -1)
             part[chosen] = np.arange(len(chosen))
             return Statistics.concatenate([s for _, s in self._statistics(part[self.codes])])
-        if self.options.covariance == "shared" or len(chosen) == len(self.held):
+        if len(chosen) == len(self.held):
             return self.held
         return self.held.take(chosen)
 

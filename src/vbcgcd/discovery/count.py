@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
-from vbcgcd.bayes import Prior, Statistics, log_evidence, posterior_of, statistics_by_label
+from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
 from vbcgcd.discovery.elimination import Path, eliminate
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
@@ -151,18 +151,12 @@ def _hard_labels(state: MixtureState) -> Array:
 
 
 def _statistics(problem: CountProblem, labels: Array, size: int) -> Statistics:
-    structure, weight = _own_prior(problem).structure, problem.mixture.weight
+    structure, weight = problem.knowledge.prior.structure, problem.mixture.weight
     return statistics_by_label(problem.rows, labels, size, weight=weight, structure=structure)
 
 
-def _own_prior(problem: CountProblem) -> Prior:
-    """The prior, with a covariance of each category's own: the evidence is then a sum over categories."""
-    prior = problem.knowledge.prior
-    return replace(prior, structure="full") if prior.structure == "shared" else prior
-
-
 def _evidence_of(problem: CountProblem, statistics: Statistics) -> Array:
-    prior = _own_prior(problem)
+    prior = problem.knowledge.prior
     return log_evidence(prior, posterior_of(prior, statistics))
 
 

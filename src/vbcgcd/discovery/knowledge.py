@@ -64,14 +64,8 @@ class Knowledge:
         return self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
-        """Exact posterior of new categories; a shared covariance stays that of the known ones."""
-        known = self.posterior
-        if self.prior.structure != "shared":
-            return posterior_of(self.prior, statistics, dtype=known.mean.dtype)
-        kappa = self.prior.kappa + statistics.count
-        mean = statistics.mean * (statistics.count / kappa)[:, None]
-        nu = np.full(len(kappa), known.nu[0])
-        return Posterior(mean.astype(known.mean.dtype), kappa, nu, known.factor, "shared")
+        """Exact posterior of new categories."""
+        return posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
 
     def extended(self, posterior: Posterior | None) -> Knowledge:
         """With these categories appended; what was known is untouched."""
@@ -89,11 +83,5 @@ class Knowledge:
             reduced, part, len(touched), weight=weight, structure=self.prior.structure
         )
         old = self.posterior.take(touched)
-        if self.prior.structure == "shared":
-            # Only the means move: the covariance is that of the base session.
-            share = (extra.count / (old.kappa + extra.count))[:, None]
-            mean = old.mean + share * (extra.mean - old.mean)
-            new = Posterior(mean, old.kappa + extra.count, old.nu, old.factor, "shared")
-        else:
-            new = self.posterior_of(recover_statistics(self.prior, old) + extra)
+        new = self.posterior_of(recover_statistics(self.prior, old) + extra)
         return replace(self, posterior=self.posterior.replaced(touched, new))

@@ -231,7 +231,7 @@ def _fit(
     )
     if recipe.inference == "svi":
         statistics = _svi(session, teaching, details)
-    elif recipe.alignment is not None and known.prior.structure != "shared":
+    elif recipe.alignment is not None:
         aligned = align(known.prior, statistics, known.posterior.log_det_covariance, target=recipe.alignment)
         statistics, details["tau"] = aligned.statistics, aligned.tau
     posterior = known.posterior_of(statistics)
