@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from vbcgcd.bayes import Prior, choose_strength, statistics_by_label
-from vbcgcd.bayes.prior import EVIDENCE_CATEGORIES, STRONGEST, log_gamma_block
+from vbcgcd.bayes.prior import EVIDENCE_CATEGORIES, STRONGEST, log_gamma_blocks
 from vbcgcd.errors import InputError
 
 
@@ -76,12 +76,19 @@ def test_improper_priors_are_refused(arguments):
         Prior(dim=5, **arguments)
 
 
-def test_log_gamma_block_is_the_multivariate_gamma_or_a_sum_of_univariate():
+def test_an_unknown_structure_is_refused():
+    with pytest.raises(InputError, match="'shared'"):
+        Prior(3, structure="shared")
+
+
+def test_log_gamma_of_blocks_is_the_multivariate_gamma_or_a_sum_of_univariate():
     nu = np.array([9.5, 20.0, 9.5])
     full = [special.multigammaln(v / 2, 4) for v in nu]
-    np.testing.assert_allclose(log_gamma_block(Prior(4), nu), full, rtol=1e-12)
+    np.testing.assert_allclose(log_gamma_blocks(Prior(4).form, nu), full, rtol=1e-12)
     diagonal = 4 * special.gammaln(nu / 2)
-    np.testing.assert_allclose(log_gamma_block(Prior(4, structure="diagonal"), nu), diagonal, rtol=1e-12)
+    np.testing.assert_allclose(
+        log_gamma_blocks(Prior(4, structure="diagonal").form, nu), diagonal, rtol=1e-12
+    )
 
 
 @pytest.mark.parametrize("structure", ["full", "diagonal"])

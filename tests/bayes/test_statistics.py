@@ -58,6 +58,14 @@ def test_outer_is_the_sum_of_outer_products(make_problem):
         np.testing.assert_allclose(found[k], expected, rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_diagonal_is_the_sum_of_squares_about_the_mean(make_problem, structure):
+    rows, labels = make_problem(2)
+    found = statistics_by_label(rows, labels, 3, structure=structure).diagonal
+    expected = [len(rows[labels == k]) * rows[labels == k].var(axis=0) for k in range(3)]
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-10)
+
+
 def test_outer_is_refused_where_it_is_not_kept(make_problem):
     rows, labels = make_problem(2)
     with pytest.raises(InputError, match="full"):

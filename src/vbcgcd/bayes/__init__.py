@@ -22,12 +22,11 @@ from vbcgcd.bayes.posterior import (
 )
 from vbcgcd.bayes.prior import Prior, choose_strength
 from vbcgcd.bayes.statistics import (
-    STRUCTURES,
     Statistics,
-    Structure,
     statistics_by_label,
     statistics_by_responsibility,
 )
+from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure, structure_of
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [
@@ -35,6 +34,7 @@ __all__ = [
     "Alignment",
     "AlignmentRule",
     "Classifier",
+    "CovarianceStructure",
     "Metric",
     "Posterior",
     "Predictive",
@@ -60,5 +60,6 @@ __all__ = [
     "sample_embeddings",
     "statistics_by_label",
     "statistics_by_responsibility",
+    "structure_of",
     "volume_ratio",
 ]

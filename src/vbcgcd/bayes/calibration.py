@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
 
 from vbcgcd.bayes.classifier import Predictive
 from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.student import log_gamma_ratio
 
 Array = NDArray[Any]
 
@@ -210,7 +210,7 @@ def _scale_factor(prior: Prior, statistics: Statistics, k: int) -> tuple[Array, 
 def _student(distance: Array, log_det: Array, count: Array, prior: Prior) -> Array:
     dim = prior.dim
     freedom, spread = prior.nu + count - dim + 1, (count + 1) / count
-    constant = gammaln((freedom + dim) / 2) - gammaln(freedom / 2)
+    constant = log_gamma_ratio(freedom, dim)
     scale = 0.5 * (log_det + dim * np.log(spread))
     return np.asarray(constant - scale - 0.5 * (freedom + dim) * np.log1p(distance / spread))
 
