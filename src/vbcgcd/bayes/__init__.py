@@ -9,18 +9,16 @@ from vbcgcd.bayes.alignment import (
     volume_ratio,
 )
 from vbcgcd.bayes.classifier import Classifier, Metric, Predictive, log_normalise
+from vbcgcd.bayes.evidence import elbo, kl_divergence, log_evidence
 from vbcgcd.bayes.posterior import (
     Posterior,
     deviation,
-    elbo,
-    kl_divergence,
-    log_evidence,
     posterior_from_parts,
     posterior_of,
     recover_statistics,
-    sample_embeddings,
 )
 from vbcgcd.bayes.prior import Prior, choose_strength
+from vbcgcd.bayes.sampling import sample_embeddings
 from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,

@@ -1,4 +1,4 @@
-"""The Normal-inverse-Wishart posterior of many categories: exact update, evidence, ELBO, KL, sampling.
+"""The Normal-inverse-Wishart posterior of many categories, and its exact update.
 
 Equations (statistics n, mean z̄, scatter S; prior kappa0, nu0, Psi0 = psi0 I, mean 0)::
 
@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.special import digamma
 
-from vbcgcd.bayes.prior import Prior, log_gamma_blocks
+from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
 from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 
@@ -28,13 +27,9 @@ Array = NDArray[Any]
 __all__ = [
     "Posterior",
     "deviation",
-    "elbo",
-    "kl_divergence",
-    "log_evidence",
     "posterior_from_parts",
     "posterior_of",
     "recover_statistics",
-    "sample_embeddings",
 ]
 
 
@@ -216,107 +211,3 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
     measurable = (scatter > 1e-5 * scale) & (count > 0)
     variance = np.where(measurable, scatter, np.nan) / (np.where(count > 0, count, 1.0) * prior.dim)
     return np.asarray(np.sqrt(variance))
-
-
-def log_evidence(prior: Prior, posterior: Posterior) -> Array:
-    """Log marginal likelihood of the rows behind each exact posterior, array (K,)."""
-    count = posterior.kappa - prior.kappa
-    result = -0.5 * count * prior.dim * np.log(np.pi)
-    result += 0.5 * prior.dim * (np.log(prior.kappa) - np.log(posterior.kappa))
-    gammas = log_gamma_blocks(prior.form, posterior.nu) - log_gamma_blocks(prior.form, np.array([prior.nu]))
-    scales = 0.5 * prior.nu * prior.log_det_scale - 0.5 * posterior.nu * posterior.log_det_scale
-    return np.asarray(result + (gammas + scales))
-
-
-def _expected_log_det_precision(posterior: Posterior) -> Array:
-    """E log det Sigma^-1 of each category."""
-    dim, block = posterior.dim, posterior.block
-    digammas = (dim // block) * digamma((posterior.nu[:, None] - np.arange(block)) / 2).sum(axis=1)
-    return digammas + dim * np.log(2.0) - posterior.log_det_scale
-
-
-def kl_divergence(first: Posterior, second: Posterior) -> Array:
-    """KL(first || second) between Normal-inverse-Wishart distributions, category by category, array (K,).
-
-    Parameters
-    ----------
-    first, second : Posterior
-        Of the same structure and length; ``second`` may have one category that
-        is compared with all.
-    """
-    dim = first.dim
-    if len(second) == 1 and len(first) > 1:
-        second = second.take([0] * len(first))
-    gap = (first.mean - second.mean).astype(np.float64)
-    ratio = second.kappa / first.kappa
-    result = 0.5 * dim * (ratio - 1 - np.log(ratio))
-    form = first.form
-    result += log_gamma_blocks(form, second.nu) - log_gamma_blocks(form, first.nu)
-    result += 0.5 * second.nu * (first.log_det_scale - second.log_det_scale)
-    # E log det Sigma^-1 minus its log-determinant part is the multivariate digamma of the Wishart's KL.
-    digammas = _expected_log_det_precision(first) - dim * np.log(2.0) + first.log_det_scale
-    result += 0.5 * (first.nu - second.nu) * digammas
-    for k in range(len(first)):
-        quad = float((form.whitened(gap[k], first.factor[k]) ** 2).sum())
-        trace = form.trace_ratio(form.scale(second.factor[k]), first.factor[k])
-        result[k] += 0.5 * second.kappa[k] * first.nu[k] * quad + 0.5 * first.nu[k] * (trace - dim)
-    return result
-
-
-def expected_log_likelihood(posterior: Posterior, statistics: Statistics) -> Array:
-    """E_q log p(rows | mu, Sigma) for the rows behind ``statistics``, category by category, array (K,)."""
-    dim, count = posterior.dim, statistics.count
-    result = 0.5 * count * (_expected_log_det_precision(posterior) - dim * np.log(2 * np.pi))
-    gap = statistics.mean - posterior.mean
-    form = posterior.form
-    for k in range(len(posterior)):
-        own = form.trace_ratio(statistics.scatter[k], posterior.factor[k])
-        quad = own + count[k] * float((form.whitened(gap[k], posterior.factor[k]) ** 2).sum())
-        result[k] -= 0.5 * (dim * count[k] / posterior.kappa[k] + posterior.nu[k] * quad)
-    return result
-
-
-def elbo(prior: Prior, posterior: Posterior, statistics: Statistics) -> Array:
-    """Evidence lower bound of each category (equation 7 of the paper), array (K,).
-
-    It equals the log evidence at the exact posterior and is below it anywhere else.
-    """
-    divergence = kl_divergence(posterior, Posterior.of_prior(prior))
-    return expected_log_likelihood(posterior, statistics) - divergence
-
-
-def sample_embeddings(
-    posterior: Posterior,
-    n_per_category: int,
-    *,
-    predictive: str = "plugin",
-    random_state: np.random.Generator | int | None = None,
-) -> tuple[Array, Array]:
-    """Reduced embeddings drawn from each category, as replay for a classifier that keeps no data.
-
-    Parameters
-    ----------
-    posterior : Posterior
-    n_per_category : int
-    predictive : {"plugin", "student"}
-        Gaussian with the plug-in covariance, or the Student-t predictive.
-    random_state : Generator or int, optional
-
-    Returns
-    -------
-    rows : array (K * n_per_category, D)
-    labels : int array (K * n_per_category,)
-    """
-    rng = np.random.default_rng(random_state)
-    parts = []
-    for k in range(len(posterior)):
-        noise = rng.standard_normal((n_per_category, posterior.dim))
-        if predictive == "student":
-            freedom = posterior.nu[k] - posterior.block + 1
-            blocks = posterior.dim // posterior.block
-            noise /= np.sqrt(rng.chisquare(freedom, size=(n_per_category, blocks)))
-            noise *= np.sqrt(1 + 1 / posterior.kappa[k])
-        else:
-            noise /= np.sqrt(posterior.plugin_weight[k])
-        parts.append(posterior.mean[k] + posterior.form.coloured(noise, posterior.factor[k]))
-    return np.concatenate(parts), np.repeat(np.arange(len(posterior)), n_per_category)
