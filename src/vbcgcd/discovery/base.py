@@ -21,7 +21,8 @@ from vbcgcd.bayes import (
     run_svi,
     structure_of,
 )
-from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, left_out_temperature, tempered_cross_entropy
+from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
+from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.discovery.geometry import Geometry, calibrate_geometry
 from vbcgcd.discovery.knowledge import Knowledge
