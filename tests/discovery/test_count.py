@@ -102,7 +102,7 @@ def test_a_given_number_is_not_estimated(small, fitted):
 
 
 @pytest.mark.parametrize("count", COUNTERS)
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_every_estimator_draws_its_curve(small, count, covariance):
     model = CategoryDiscoverer(count=count, covariance=covariance, n_components=12)
     model.fit(small.rows, small.labels)

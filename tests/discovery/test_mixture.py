@@ -78,7 +78,7 @@ def test_uneven_sizes_cost_and_even_ones_do_not():
 
 
 def test_another_sharpness_makes_another_mixture_and_leaves_this_one():
-    rows, means, truth = rays(50, 50)
+    rows, means, _ = rays(50, 50)
     mixture = mixture_of(rows, means, sharpness=30.0)
     before = mixture.known.copy()
     cool = mixture.at(10.0)
