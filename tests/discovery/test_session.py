@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import log_evidence, posterior_of, statistics_by_label, volume_ratio
 from vbcgcd.discovery.relabel import one_hot
 from vbcgcd.discovery.session import Recipe, run_session
@@ -73,7 +74,7 @@ def test_weights_enter_the_statistics(session, fitted, small):
 
 
 @pytest.mark.parametrize("inference", ["exact", "svi"])
-def test_alignment_brings_the_volume_to_its_target(session, inference):
+def test_alignment_brings_the_volume_to_its_target(session, fitted, inference):
     free = session(Recipe(relabel="none", inference=inference), 3)
     target = float(np.mean(free.ratio_before)) - 0.2
     aligned = session(Recipe(relabel="none", inference=inference, alignment=target), 3)
@@ -84,6 +85,30 @@ def test_alignment_brings_the_volume_to_its_target(session, inference):
         np.testing.assert_allclose(aligned.ratio_after[~crossed], aligned.ratio_before[~crossed], atol=1e-3)
         inside = crossed & (tau > 1.01 / (free.posterior.kappa - 0.01))
         np.testing.assert_allclose(aligned.ratio_after[inside], target, atol=1e-2)
+    else:
+        known = fitted.posterior_.log_det_covariance
+        start = volume_ratio([fitted.prior_.log_det_covariance], known)[0]
+        crossed = (start > target) & (free.ratio_before < target)
+        assert 0 < crossed.sum() < len(crossed)
+        np.testing.assert_allclose(aligned.ratio_after[crossed], target, atol=0.05)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_svi_is_aligned_alike_in_every_unit_of_the_data(digit_problem, covariance):
+    rows, labels, batch, _ = digit_problem
+    model = CategoryDiscoverer(
+        inference="svi", alignment=0.0, whiten=False, normalise=False, covariance=covariance, count="evidence"
+    )
+    ratios = []
+    for factor in (1.0, 0.01):
+        model.fit(factor * rows, labels)
+        start = volume_ratio([model.prior_.log_det_covariance], model.posterior_.log_det_covariance)[0]
+        report = model.discover(factor * batch, n_novel=4)
+        ratios.append(np.asarray(report.ratio_after))
+        crossed = (start > 0) & (np.asarray(report.ratio_before) < 0)
+        assert crossed.any()
+        np.testing.assert_allclose(ratios[-1][crossed], 0, atol=0.05)
+    np.testing.assert_allclose(ratios[0], ratios[1], atol=0.05)
 
 
 @pytest.mark.parametrize("relabel", ["confident", "none", "filter", "reassign", "em"])

@@ -251,7 +251,7 @@ def _svi(session: _Session, teaching: Array, details: dict[str, Any]) -> Statist
             session.rows[members].astype(np.float64),
             weight=weights[members, k],
             max_steps=session.recipe.svi_steps,
-            stop=rule,
+            alignment=rule,
             random_state=session.rng,
         )
         parts.append(result.statistics)
