@@ -1,4 +1,4 @@
-"""One writer at a time: a lock that the system lets go when the process ends, however it ends."""
+"""One writer at a time: a lock that the operating system releases when the process ends, however it ends."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 
-from vbcgcd.errors import InputError
-from vbcgcd.workspace.durable import writing_to
+from vbcgcd.errors import WorkspaceBusy
+from vbcgcd.workspace.log.durable import disk_errors
 
 __all__ = ["WriteLock"]
 
@@ -20,7 +20,7 @@ if sys.platform == "win32":
     import msvcrt
 
     def _acquire(handle: int) -> None:
-        os.lseek(handle, 0x7FFF0000, os.SEEK_SET)  # beyond the text, which others may then read
+        os.lseek(handle, 0x7FFF0000, os.SEEK_SET)  # beyond the text, so that others can read it
         msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
 
 else:
@@ -31,21 +31,23 @@ else:
 
 
 class WriteLock:
-    """Held while a command writes; as a context manager.
+    """A context manager that is held while a command writes.
 
     Parameters
     ----------
     path : Path
-        The lock file. While the lock is held it says by whom; afterwards it is empty.
+        The lock file. It names the holder while the lock is held, and is empty afterwards.
     command : str
-        What is being done, for the message that another writer gets.
+        Name of the command, for the message that another writer gets.
     timeout : float
         Seconds to wait for another writer.
 
     Raises
     ------
-    InputError
+    WorkspaceBusy
         Another process, or another object of this one, holds the lock.
+    DiskError
+        The lock file cannot be written.
     """
 
     def __init__(self, path: Path, command: str, *, timeout: float = 0.0) -> None:
@@ -53,7 +55,7 @@ class WriteLock:
         self._handle = -1
 
     def __enter__(self) -> WriteLock:
-        with writing_to(self.path.parent):
+        with disk_errors(self.path.parent):
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._wait()
@@ -82,7 +84,7 @@ class WriteLock:
                 return _acquire(self._handle)
             except OSError:
                 if time.monotonic() >= end:
-                    raise InputError(self._message()) from None
+                    raise WorkspaceBusy(self._message()) from None
             time.sleep(0.05)
 
     def _message(self) -> str:
@@ -92,6 +94,6 @@ class WriteLock:
         except (OSError, ValueError, KeyError):
             who = "another process"
         return (
-            f"The workspace {self.path.parent} is being changed by {who}; nothing was changed here. Wait "
-            "until it is done and run the command again."
+            f"The workspace {self.path.parent} is being changed by {who}. Nothing was changed; wait until it "
+            "has finished and run the command again."
         )

@@ -1,4 +1,4 @@
-"""What queries return: categories, sessions, items and all of them together for a report."""
+"""What queries return: categories, items, changes, and all of them together for a report."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from vbcgcd.workspace.results import Result
+from vbcgcd.record import SessionRecord
+from vbcgcd.workspace.values.results import Result
 
 __all__ = [
+    "CategoryCount",
     "CategoryInfo",
     "CategoryView",
     "Changes",
     "CommandInfo",
+    "ItemContent",
     "ItemInfo",
     "MapItem",
     "Overview",
-    "SessionInfo",
 ]
 
 
@@ -33,15 +35,15 @@ class CategoryInfo(Result):
     birth : int
         Session in which it was learned.
     size : int
-        Items assigned to it so far.
+        Items assigned to it; those of a merged category count for what it became.
     taught : float
-        Items behind its posterior.
+        Items that its posterior was learned from.
     spread : float or None
         Standard deviation of its own items in the reduced space, root mean square over the dimensions;
-        the space is scaled so that labelled categories are usually near 1. None where it cannot be
+        the space is scaled so that labelled categories are usually near 1. None if it cannot be
         measured, as for a single item.
     log_volume : float
-        Log-determinant of its covariance, which is drawn towards what categories have in common.
+        Log-determinant of its covariance, which the prior draws towards that of other categories.
     nearest : int or None
         The live category with the nearest mean.
     nearest_name : str
@@ -50,9 +52,9 @@ class CategoryInfo(Result):
     samples : tuple of str
         References of typical items.
     sample_texts : tuple of str
-        Their texts, "" where they are not known; empty unless asked for.
+        Their texts, "" if they cannot be found; empty unless asked for.
     sample_sources : tuple of str
-        Where each of them came from: references of different sources may be the same.
+        Source of each of them: references of different sources may be the same.
     into, parents : tuple of int
         What it became, and what it was made from.
     """
@@ -77,57 +79,21 @@ class CategoryInfo(Result):
 
 
 @dataclass(frozen=True)
-class SessionInfo(Result):
-    """A labelled or unlabelled session.
+class CategoryCount(Result):
+    """Live categories after a session.
 
     Parameters
     ----------
-    commit, session : int
-    command : {"learn", "discover"}
-    time : str
-        UTC, ISO 8601.
-    source : str
-    rows : int
-    known_rows, novel_rows : int
-        Items of categories known before, and of those of this session.
-    novel : dict of id -> name
-        Categories of this session, as they were named then.
-    counts : dict of id -> int
-        Items in each category, as it was then.
-    estimated : bool or None
-        Whether the number of novel categories was estimated; None for labelled sessions.
-    unfamiliar : float
-        Share of items with a novelty above 0.95 before the session (labelled sessions: after it).
-    mean_probability : float
-    failures : int
-        Items that could not be embedded.
-    seconds : float
-    undone : bool
-    summary : dict
-        All that the session told: steps, the curve of the count, covariance volumes before and after.
-    live_labelled, live_found : int
-        Live categories after it: born in labelled sessions, and in unlabelled ones.
+    session : int
+    labelled : int
+        Categories born in labelled sessions.
+    discovered : int
+        Categories born in unlabelled sessions.
     """
 
-    commit: int
     session: int
-    command: str
-    time: str
-    source: str
-    rows: int
-    known_rows: int
-    novel_rows: int
-    novel: Mapping[int, str]
-    counts: Mapping[int, int]
-    estimated: bool | None
-    unfamiliar: float
-    mean_probability: float
-    failures: int
-    seconds: float
-    undone: bool
-    summary: Mapping[str, Any]
-    live_labelled: int = 0
-    live_found: int = 0
+    labelled: int
+    discovered: int
 
 
 @dataclass(frozen=True)
@@ -143,10 +109,19 @@ class CommandInfo(Result):
 
 @dataclass(frozen=True)
 class ItemInfo(Result):
-    """An item as it was assigned in its session; ``commit`` is the one that assigned it.
+    """An item as its session, or a split, assigned it.
 
-    Where that is a split, the session is the last one before it. A second choice that was merged is told as
-    what it became, and as None where that is the item's own category.
+    Parameters
+    ----------
+    reference, source : str
+    session : int
+        Of a split, the last session before it.
+    probability, novelty : float
+    second : int or None
+        The next best category. If it was merged it is what it became, and None if that is the item's own.
+    second_probability : float
+    commit : int
+        The commit that assigned the item.
     """
 
     reference: str
@@ -157,6 +132,24 @@ class ItemInfo(Result):
     second: int | None
     second_probability: float
     commit: int = 0
+
+
+@dataclass(frozen=True)
+class ItemContent(Result):
+    """What can be shown of an item.
+
+    Parameters
+    ----------
+    reference : str
+    text : str
+        The beginning of its text; empty if it is not a text, or cannot be found any more.
+    jpeg : str
+        A small picture in base64; empty if it is not a picture, or cannot be found any more.
+    """
+
+    reference: str
+    text: str = ""
+    jpeg: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,7 +166,7 @@ class CategoryView(Result):
     typical, doubtful : tuple of ItemInfo
         The surest and least novel items; those where the next category is nearly as probable.
     excerpts : tuple of dict
-        ``{"reference", "text"}`` or ``{"reference", "jpeg"}`` (base64), where they are kept.
+        ``{"reference", "text"}`` or ``{"reference", "jpeg"}`` (base64), if the workspace stores them.
     """
 
     info: CategoryInfo
@@ -209,17 +202,17 @@ class Changes(Result):
     retired : dict of id -> name
     renamed : dict of id -> (str, str)
         Names before and now.
-    grown : dict of id -> int
+    gains : dict of id -> int
         Items that live categories gained.
     commands : tuple of CommandInfo
-        The last session and what was done after it, without what was undone.
+        The last session and the commands after it, without those that were undone.
     """
 
     session: int | None
     novel: Mapping[int, str]
     retired: Mapping[int, str]
     renamed: Mapping[int, tuple[str, str]]
-    grown: Mapping[int, int]
+    gains: Mapping[int, int]
     commands: tuple[CommandInfo, ...]
 
 
@@ -230,18 +223,20 @@ class Overview(Result):
     Parameters
     ----------
     path, created, release : str
-        Where the workspace is, when and by which release of vbcgcd it was made.
+        Folder of the workspace, when it was created, and by which release of vbcgcd.
     embedder : dict or None
         Name, kind, fingerprint and dimension.
     config : dict
     commit : int
-        The last one.
+        Number of the last commit.
     items : int
-        Assigned in sessions so far; those that a category was split by are items of a session already.
+        Items that sessions in effect have assigned, whatever became of their categories.
     bytes : int
-        Of all commits on disk, undone ones included.
-    sessions : tuple of SessionInfo
-        In effect, first to last.
+        Size of all commits on disk, undone ones included.
+    sessions : tuple of SessionRecord
+        Those in effect, first to last.
+    growth : tuple of CategoryCount
+        Live categories after each of them.
     categories : tuple of CategoryView
         The live ones, by rising id.
     retired : tuple of CategoryInfo
@@ -258,7 +253,8 @@ class Overview(Result):
     commit: int
     items: int
     bytes: int
-    sessions: tuple[SessionInfo, ...]
+    sessions: tuple[SessionRecord, ...]
+    growth: tuple[CategoryCount, ...]
     categories: tuple[CategoryView, ...]
     retired: tuple[CategoryInfo, ...]
     map: tuple[MapItem, ...]

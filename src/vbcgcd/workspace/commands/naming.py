@@ -3,7 +3,7 @@
 Novel text categories are named after their distinctive terms: with tf(t, c) the share of term t in the texts
 of category c and f(t) its count in the whole session, the weight is tf(t, c) log(1 + A / f(t)), where A is
 the mean number of terms per category (TF-IDF with one document for each category). Pictures are named after
-the known categories that are nearest.
+the nearest known categories.
 """
 
 from __future__ import annotations
@@ -16,8 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
+from vbcgcd.workspace.batch import Batch
+from vbcgcd.workspace.state import Category, NamedBy, State
 
 Array = NDArray[Any]
 LONGEST = 200
@@ -30,20 +33,32 @@ WORD = r"(?u)\b[^\W\d_]+(?:'[^\W\d_]+)+\b|\b[^\W\d_]{2,}\b"
 #: English short forms say nothing (don't, we'll), nor does a genitive's ending.
 _SHORT = re.compile(r"\b[^\W\d_]+(?:n't|'(?:d|ll|m|re|ve))\b|'s\b", re.IGNORECASE)
 
-__all__ = ["check_name", "distinctive_terms", "label_name", "likeness", "unique_name"]
+__all__ = [
+    "check_name",
+    "distinctive_terms",
+    "label_name",
+    "likeness",
+    "name_novel",
+    "terms_of_groups",
+    "unique_name",
+]
 
 
 def check_name(name: Any) -> str:
-    """A name that the user gives, or one clear error."""
+    """A name chosen by the user, stripped; or one clear error."""
     if not isinstance(name, str) or not name.strip():
-        raise InputError(f"A name must be text that is not empty, got {name!r}.")
+        raise InputError(f"A name must be non-empty text, got {name!r}.", option="name")
     name = name.strip()
     if len(name) > LONGEST:
-        raise InputError(f"A name may have {LONGEST} characters, got {len(name)}.")
+        raise InputError(f"A name may have up to {LONGEST} characters, got {len(name)}.", option="name")
     if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
-        raise InputError(f"A name must not hold line breaks or other control characters, got {name!r}.")
+        raise InputError(
+            f"A name must not contain line breaks or other control characters, got {name!r}.", option="name"
+        )
     if name == NONE_OF_THESE:
-        raise InputError(f"{NONE_OF_THESE!r} means that a row is refused; choose another name.")
+        raise InputError(
+            f"{NONE_OF_THESE!r} is the answer for a refused item; choose another name.", option="name"
+        )
     return name
 
 
@@ -53,8 +68,8 @@ def label_name(label: Any) -> str:
     name = text[:LONGEST].strip() or "unnamed"
     if name == NONE_OF_THESE:
         raise InputError(
-            f"The label {NONE_OF_THESE!r} means that an item is refused; rename it, or leave the label empty "
-            "where an item has none."
+            f"The label {NONE_OF_THESE!r} is the answer for a refused item; rename it, or leave the label "
+            "empty for items that have none."
         )
     return name
 
@@ -137,3 +152,59 @@ def likeness(similarity: Array, names: Sequence[str], *, n_names: int = LIKENESS
     """``like cat, dog`` from the similarity to each known category, array (K,)."""
     nearest = np.argsort(-similarity, kind="stable")[:n_names]
     return f"like {', '.join(names[i] for i in nearest)}"[:LONGEST] if len(nearest) else ""
+
+
+def terms_of_groups(batch: Batch, codes: Array, n_groups: int) -> list[str]:
+    """Distinctive terms of each group of a batch; empty unless the items are texts."""
+    if batch.items.kind != "text":
+        return [""] * n_groups
+    return distinctive_terms([str(text) for text in batch.items.values], codes, n_groups)
+
+
+def name_novel(
+    state: State,
+    knowledge: Knowledge,
+    batch: Batch,
+    assigned: Array,
+    novel: Sequence[int],
+    session: int,
+) -> list[Category]:
+    """The novel categories of a session, with automatic names.
+
+    Parameters
+    ----------
+    state : State
+        Before the session.
+    knowledge : Knowledge
+        After it.
+    batch : Batch
+    assigned : int array (N,)
+        Category of each item.
+    novel : sequence of int
+        Ids of the novel categories.
+    session : int
+    """
+    proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
+    if novel and state.config["names"] == "auto":
+        if batch.items.kind == "text":
+            groups, codes = np.unique(assigned, return_inverse=True)
+            terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
+            proposals = [(terms.get(i, ""), "terms") for i in novel]
+        elif batch.items.kind == "image":
+            proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
+    taken = [category.name for category in state.live]
+    categories: list[Category] = []
+    for i, (name, named_by) in zip(novel, proposals, strict=True):
+        unique = unique_name(name or f"novel-{i}", [*taken, *(category.name for category in categories)])
+        categories.append(Category(i, unique, named_by if name else "number", session))
+    return categories
+
+
+def _likenesses(state: State, knowledge: Knowledge, n_novel: int) -> list[str]:
+    """Names after the nearest categories that people have named, or after any if there are none."""
+    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
+    similarity = geometry.similarity(geometry.prepared(means[-n_novel:]), means[: len(state.ids)])
+    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
+    rows = by_people or list(range(len(state.ids)))
+    names = [state.live[row].name for row in rows]
+    return [likeness(similarity[k, rows], names) for k in range(n_novel)]
