@@ -41,7 +41,6 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
     arrays = {
         "reducer.center": reducer.center,
         "reducer.projection": reducer.projection,
-        "reducer.between": reducer.between,
         "posterior.mean": posterior.mean,
         "posterior.kappa": posterior.kappa,
         "posterior.nu": posterior.nu,
@@ -55,7 +54,12 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
         "prior": asdict(knowledge.prior),
-        "reducer": {"whitened": reducer.whitened, "unit": reducer.unit, "shrinkage": reducer.shrinkage},
+        "reducer": {
+            "whitened": reducer.whitened,
+            "unit": reducer.unit,
+            "shrinkage": reducer.shrinkage,
+            "standardised": reducer.standardised,
+        },
         "geometry": asdict(knowledge.novelty.geometry),
         "classifier": {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name},
         "temperature": knowledge.temperature,
@@ -74,7 +78,6 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Reducer(
             arrays["reducer.center"],
             arrays["reducer.projection"],
-            arrays["reducer.between"],
             **state["reducer"],
         ),
         prior,
