@@ -46,6 +46,9 @@ class Maker(NamedTuple):
     fingerprint: str = UNKNOWN
 
 
+UNKNOWN_MAKER = Maker()
+
+
 @dataclass(frozen=True)
 class EmbedderMark:
     """What made the embeddings of a workspace.
@@ -135,7 +138,7 @@ class Embedding:
         return cls(state.config, state.embedder, **options)
 
     def embed(
-        self, items: Items, maker: Maker = Maker(), check: Callable[[Items], None] | None = None
+        self, items: Items, maker: Maker = UNKNOWN_MAKER, check: Callable[[Items], object] | None = None
     ) -> Batch:
         """Items with embeddings that fit the workspace.
 
@@ -189,15 +192,11 @@ class Embedding:
             raise InputError(
                 f"Embeddings of this workspace have {self.mark['dimension']} numbers, those of "
                 f"{batch.items.source} have {batch.mark.dimension}; use "
-                + (
-                    f"the embedder {self.mark['name']!r}."
-                    if known
-                    else "the embedder that made the first ones."
-                )
+                + (f"the embedder {self.mark['name']!r}." if known else "the one that made the first.")
             )
 
     def _check_fingerprint(self, mark: EmbedderMark) -> None:
-        """Before the work and after it; of vectors that do not say what made them only the width is checked."""
+        """Before the work and after it; vectors that do not say what made them pass."""
         if self.mark is None or UNKNOWN in (mark.fingerprint, self.mark["fingerprint"]):
             return
         if mark.fingerprint != self.mark["fingerprint"]:
@@ -237,19 +236,19 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
             raise InputError(
                 "These items carry their own labels; labels can only be given with arrays.", option="labels"
             )
-        return data, Maker()
+        return data, UNKNOWN_MAKER
     try:
         values = np.asarray(data)
         known = None if labels is None else np.asarray(labels)
     except ValueError as error:
         raise InputError(f"The data cannot be turned into an array: {error}.") from None
-    return array_items(values, source="array", labels=known), Maker()
+    return array_items(values, source="array", labels=known), UNKNOWN_MAKER
 
 
 def items_of_path(path: Path, columns: dict[str, Any]) -> tuple[Items, Maker]:
     """Items of a file or folder, and what made their vectors, where the file says so."""
     if path.suffix.lower() != ".npz" or not path.is_file():
-        return read_items(path, **columns), Maker()
+        return read_items(path, **columns), UNKNOWN_MAKER
     # Files of embeddings name their embedder and their items.
     arrays = load_npz(path, [], maybe=["embedder", "fingerprint", "references"])
     if "references" in arrays and all(name in ("label", "kind") for name in columns):

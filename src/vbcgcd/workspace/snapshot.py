@@ -100,9 +100,7 @@ class Snapshot:
             There was none yet.
         """
         if self.state.model is None:
-            raise InputError(
-                "This workspace has not learned anything yet; give it labelled items with learn."
-            )
+            raise InputError("This workspace has learned nothing yet; give it labelled items with learn.")
         base: BaseModel = self.content(self.history.commit(self.state.model), MODEL)
         return base
 
@@ -132,11 +130,11 @@ class Snapshot:
             if place[0] not in parts:
                 parts[place[0]] = self._segment(place[0])
             wanted.append(place)
-        arrays = (
-            np.stack([getattr(parts[part], name)[row] for part, row in wanted])
+        arrays = {
+            name: np.stack([getattr(parts[part], name)[row] for part, row in wanted])
             for name in ("mean", "kappa", "nu", "factor")
-        )
-        return Posterior(*arrays, self.base.knowledge.posterior.structure)
+        }
+        return Posterior(structure=self.base.knowledge.posterior.structure, **arrays)
 
     def _segment(self, number: int) -> Posterior:
         if number == self.state.model:

@@ -1,4 +1,4 @@
-"""Where the items of a session came from, so that they can be found again: a path, and the digest of a file."""
+"""Where the items of a session came from, so that they can be found again: a path and a digest."""
 
 from __future__ import annotations
 

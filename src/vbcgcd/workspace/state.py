@@ -171,12 +171,12 @@ class History:
     def after(self, commit: Commit) -> History:
         """The history with the next commit."""
         goto = commit.changes.get("goto")
-        if goto is None:
-            state, undone = self.state.after(commit), ()
-        elif commit.command == "undo":
-            state, undone = self.states[goto], (*self.undone, self.state.trail[-1])
-        else:
-            state, undone = self.states[goto], self.undone[:-1]
+        state = self.state.after(commit) if goto is None else self.states[goto]
+        undone: tuple[int, ...] = ()
+        if commit.command == "undo":
+            undone = (*self.undone, self.state.trail[-1])
+        elif commit.command == "redo":
+            undone = self.undone[:-1]
         ids = [values["id"] for values in commit.changes.get("categories", ())]
         session = commit.changes.get("session")
         return replace(

@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from vbcgcd.checks import check_number
+from vbcgcd.discovery.scores import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
 from vbcgcd.plain import plain
 from vbcgcd.record import SessionRecord
-from vbcgcd.validation import check_number
 from vbcgcd.workspace import queries
-from vbcgcd.workspace._core import check_n_novel, check_reject
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, load_items
 from vbcgcd.workspace.commands import categories as change
 from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
@@ -55,7 +55,7 @@ def _query(
     """A method that asks a question of the present snapshot."""
 
     @functools.wraps(function)
-    def method(self: Workspace, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+    def method(self: Workspace, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
         return function(self.snapshot(), *args, **kwargs)
 
     signature = inspect.signature(function)

@@ -10,21 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.novelty import UNFAMILIAR as FLAGGED
+from vbcgcd.discovery.base import learn_base
+from vbcgcd.discovery.knowledge import Knowledge, learn_more
+from vbcgcd.discovery.novelty import FLAGGED
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.scores import Scores, score, top_two
+from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.plain import plain
 from vbcgcd.record import SessionRecord
-from vbcgcd.workspace._core import (
-    Options,
-    Scores,
-    learn_base,
-    learn_more,
-    run_session,
-    score,
-    top_two,
-)
 from vbcgcd.workspace.batch import Batch, storable
 from vbcgcd.workspace.commands.naming import label_name, name_novel
 from vbcgcd.workspace.log.commits import Content, Draft
@@ -235,7 +230,6 @@ def _scores_of(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
     """Scores of the rows of a session: places in ``ids``."""
     order = np.argsort(ids)
     own = order[np.searchsorted(np.array(ids)[order], outcome.labels_)]
-    assert outcome.probabilities_ is not None
     return Scores(*top_two(outcome.probabilities_, own), outcome.novelty_)
 
 

@@ -1,4 +1,4 @@
-"""One commit: what a command did, as a JSON record that is never rewritten, and the files that belong to it."""
+"""One commit: what a command did, as a JSON record that is never rewritten, and the files of the commit."""
 
 from __future__ import annotations
 

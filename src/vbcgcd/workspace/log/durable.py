@@ -91,7 +91,7 @@ def disk_errors(path: Path, outcome: str = "nothing was changed") -> Iterator[No
         yield
     except OSError as error:
         raise DiskError(
-            f"Cannot write to {path}: {error.strerror or error}; {outcome}. Free some space or get permission "
-            "to write there, then run the command again.",
+            f"Cannot write to {path}: {error.strerror or error}; {outcome}. Make sure there is space and "
+            "permission to write, then run the command again.",
             cause=error,
         ) from error

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from vbcgcd.archive import archive_bytes, read_archive
 from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError
 from vbcgcd.persistence import model_bytes, read_model
-from vbcgcd.workspace._core import Options
 from vbcgcd.workspace.log.durable import to_json
 
 Array = NDArray[Any]
@@ -184,8 +184,7 @@ class Segment:
     def read(cls, path: Path) -> Segment:
         """From a file that holds `as_bytes`."""
         arrays, values = read_archive(path, SEGMENT_KIND, SEGMENT_VERSION)
-        parts = (arrays[name] for name in ("mean", "kappa", "nu", "factor"))
-        return cls(Posterior(*parts, values["structure"]), tuple(values["ids"]))
+        return cls(Posterior(structure=values["structure"], **arrays), tuple(values["ids"]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -172,7 +172,7 @@ class Store:
         return sum(1 + len(commit.files) for commit in commits) + 2
 
     def check_target(self, path: Path) -> None:
-        """Raise unless a user's file can be written to ``path``: in a folder, and not part of the workspace."""
+        """Raise unless a user's file can be written to ``path`` without harm to the workspace."""
         if path.is_dir():
             raise InputError(f"Cannot write {path}: it is a folder; give the name of a file.")
         if not path.parent.is_dir():
@@ -208,8 +208,8 @@ class Store:
             sync_folder(aside)
             if parent != NOTHING and self.head() != parent:
                 raise WorkspaceBusy(
-                    f"Another process changed {self.path} without holding its lock. Nothing was changed here; "
-                    "run the command again."
+                    f"Another process changed {self.path} without holding its lock. This command changed "
+                    "nothing; run it again."
                 )
             os.rename(aside, self.folder(number))
             sync_folder(self.path / COMMITS)

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import log_normalise
 from vbcgcd.bayes.linalg import solve_lower, unpack_upper
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.scores import log_probabilities, refuse, score
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
-from vbcgcd.workspace._core import refuse, score
 from vbcgcd.workspace.batch import Batch
 from vbcgcd.workspace.queries.categories import typical_samples
 from vbcgcd.workspace.snapshot import Snapshot
@@ -79,7 +78,7 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
     knowledge, live = snapshot.knowledge, snapshot.state.live
     posterior, reduced = knowledge.posterior, knowledge.reduced(batch.vectors)
     density = knowledge.classifier.log_density(reduced, posterior)[0]
-    log_probability = log_normalise(knowledge.temperature * density[None])[0]
+    log_probability = log_probabilities(density[None], knowledge.temperature)[0]
     order = np.argsort(-density, kind="stable")[:n]
     volume = 0.5 * posterior.log_det_covariance
     candidates = tuple(

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from vbcgcd.archive import written_whole
+from vbcgcd.checks import check_number
 from vbcgcd.errors import DiskError, InputError
-from vbcgcd.validation import check_number
 from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
 from vbcgcd.workspace.report.content import Content
 from vbcgcd.workspace.report.page import render
