@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.checks import check_number
 from vbcgcd.embed import Embedder, Failure, embed_items
 from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
@@ -114,10 +115,8 @@ class Embedding:
 
     Parameters
     ----------
-    config : dict
-        Settings of the workspace.
-    mark : dict or None
-        What made the embeddings so far; None before the base session.
+    state : State
+        Its settings and what made the embeddings so far.
     embedder : Embedder, optional
         Used instead of the one that the settings name.
     cache : bool or path
@@ -126,16 +125,36 @@ class Embedding:
         As in ``vbcgcd.embed.embed_items``.
     """
 
-    config: Mapping[str, Any]
-    mark: Mapping[str, Any] | None
+    state: State
     embedder: Embedder | None = None
     cache: bool | PathLike = True
     progress: Progress = None
 
-    @classmethod
-    def of(cls, state: State, **options: Any) -> Embedding:
-        """For a workspace in this state."""
-        return cls(state.config, state.embedder, **options)
+    def load(
+        self,
+        data: Any,
+        columns: Mapping[str, Any],
+        *,
+        labels: Any = None,
+        row: int | None = None,
+        check: Callable[[Items], object] | None = None,
+    ) -> Batch:
+        """Data in any accepted form as a batch.
+
+        Parameters
+        ----------
+        data, columns, labels
+            As for `load_items`.
+        row : int, optional
+            Take only this item.
+        check : callable, optional
+            Called with the items before anything is embedded; it may raise.
+        """
+        items, maker = load_items(data, columns, labels)
+        if row is not None:
+            check_number("row", row, low=0, high=len(items) - 1, whole=True)
+            items = items.take([row])
+        return self.embed(items, maker, check)
 
     def embed(
         self, items: Items, maker: Maker = UNKNOWN_MAKER, check: Callable[[Items], object] | None = None
@@ -160,12 +179,13 @@ class Embedding:
         return batch
 
     def _check_kind(self, items: Items, maker: Maker) -> None:
-        kind = self.config.get("kind") if self.mark is None else self.mark["kind"]
+        mark = self.state.embedder
+        kind = self.state.config.get("kind") if mark is None else mark["kind"]
         if kind is None or items.kind == kind:
             return
-        if self.mark is not None and items.kind == "embedding" and maker[1] == self.mark["fingerprint"]:
+        if mark is not None and items.kind == "embedding" and maker.fingerprint == mark["fingerprint"]:
             return  # embedded beforehand by the same embedder
-        if self.mark is not None and kind == "embedding" and self.mark["fingerprint"] != UNKNOWN:
+        if mark is not None and kind == "embedding" and mark["fingerprint"] != UNKNOWN:
             return  # the workspace was made from vectors of an embedder; the fingerprint decides
         raise InputError(
             f"This workspace is for {kind}s, but {items.source} holds {items.kind}s; give it {kind}s, or "
@@ -175,8 +195,9 @@ class Embedding:
     def _embed(self, items: Items) -> Batch:
         embedder = self.embedder
         if embedder is None:
-            options = dict(self.config.get("embedder_options") or {})
-            embedder = make_embedder(self.config.get("embedder"), kind=items.kind, **options)
+            config = self.state.config
+            options = dict(config.get("embedder_options") or {})
+            embedder = make_embedder(config.get("embedder"), kind=items.kind, **options)
         mark = EmbedderMark(embedder.name, items.kind, embedder.fingerprint, embedder.dimension)
         self._check_fingerprint(mark)
         result = embed_items(items, embedder, cache=self.cache, progress=self.progress)
@@ -187,22 +208,25 @@ class Embedding:
 
     def _check_mark(self, batch: Batch) -> None:
         self._check_fingerprint(batch.mark)
-        if self.mark is not None and batch.mark.dimension != self.mark["dimension"]:
-            known = self.mark["fingerprint"] != UNKNOWN
+        known = self.state.embedder
+        if known is not None and batch.mark.dimension != known["dimension"]:
+            embedder = (
+                f"the embedder {known['name']!r}" if known["fingerprint"] != UNKNOWN else "the same embedder"
+            )
             raise InputError(
-                f"Embeddings of this workspace have {self.mark['dimension']} numbers, those of "
-                f"{batch.items.source} have {batch.mark.dimension}; use "
-                + (f"the embedder {self.mark['name']!r}." if known else "the one that made the first.")
+                f"Embeddings of this workspace have {known['dimension']} numbers, those of "
+                f"{batch.items.source} have {batch.mark.dimension}; use {embedder}."
             )
 
     def _check_fingerprint(self, mark: EmbedderMark) -> None:
         """Before the work and after it; vectors that do not say what made them pass."""
-        if self.mark is None or UNKNOWN in (mark.fingerprint, self.mark["fingerprint"]):
+        known = self.state.embedder
+        if known is None or UNKNOWN in (mark.fingerprint, known["fingerprint"]):
             return
-        if mark.fingerprint != self.mark["fingerprint"]:
+        if mark.fingerprint != known["fingerprint"]:
             raise InputError(
-                f"This workspace was made with the embedder {self.mark['name']!r} (fingerprint "
-                f"{self.mark['fingerprint'][:12]}), these embeddings come from {mark.name!r} "
+                f"This workspace was made with the embedder {known['name']!r} (fingerprint "
+                f"{known['fingerprint'][:12]}), these embeddings come from {mark.name!r} "
                 f"({mark.fingerprint[:12]}) and cannot be compared; use the same embedder, or create another "
                 "workspace."
             )

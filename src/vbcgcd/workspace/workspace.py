@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,8 +15,8 @@ from vbcgcd.discovery.scores import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
 from vbcgcd.plain import plain
 from vbcgcd.record import SessionRecord
-from vbcgcd.workspace import queries
-from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, load_items
+from vbcgcd.workspace import queries, values
+from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.commands import categories as change
 from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
 from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, learn_draft
@@ -26,27 +25,15 @@ from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.source import new_source, source_of
-from vbcgcd.workspace.state import Category, Key, find_category
-from vbcgcd.workspace.values import (
-    CategoryResult,
-    ConfigResult,
-    Explanation,
-    ExportResult,
-    Predictions,
-    ReportResult,
-    UndoResult,
-)
+from vbcgcd.workspace.state import Key, find_category
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 __all__ = ["Workspace"]
-
-
-def _ignore(step: str) -> None:
-    """Report no progress."""
 
 
 def _query(
@@ -58,9 +45,6 @@ def _query(
     def method(self: Workspace, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
         return function(self.snapshot(), *args, **kwargs)
 
-    signature = inspect.signature(function)
-    first, *others = signature.parameters.values()
-    method.__signature__ = signature.replace(parameters=[first.replace(name="self"), *others])  # type: ignore[attr-defined]
     return method
 
 
@@ -205,7 +189,7 @@ class Workspace:
         n_novel: int | None = None,
         *,
         again: bool = False,
-        progress: Callable[[str], None] = _ignore,
+        progress: Callable[[str], None] = lambda step: None,
         embedding_progress: Progress = None,
         **columns: Any,
     ) -> SessionRecord:
@@ -231,12 +215,12 @@ class Workspace:
             draft = discover_draft(now, replace(batch, source=source), n_novel, progress)
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
-    def rename(self, key: Key, name: str) -> CategoryResult:
+    def rename(self, key: Key, name: str) -> values.CategoryResult:
         """Name a category with any text of one line that no other live category has."""
         with self._writing("rename") as now:
             return change.category_result(self._commit(change.rename_draft(now, key, name)))
 
-    def merge(self, keys: Sequence[Key], name: str | None = None) -> CategoryResult:
+    def merge(self, keys: Sequence[Key], name: str | None = None) -> values.CategoryResult:
         """Make one new category of several, exactly: their sufficient statistics add.
 
         The merged ones retire and point to it. Without ``name`` it takes over the best name: one given by
@@ -254,7 +238,7 @@ class Workspace:
         names: Sequence[str] | None = None,
         embedding_progress: Progress = None,
         **columns: Any,
-    ) -> CategoryResult:
+    ) -> values.CategoryResult:
         """Split a category by clustering those items of a batch that belong to it.
 
         Its parts learn from these items alone, since no others are stored; it retires and points to them.
@@ -278,42 +262,33 @@ class Workspace:
             draft = change.split_draft(now, key, replace(batch, source=source), n_parts, names)
             return change.category_result(self._commit(draft, columns), batch.failures)
 
-    def drop(self, key: Key) -> CategoryResult:
+    def drop(self, key: Key) -> values.CategoryResult:
         """Retire a category; items like its own go to the others from now on."""
         with self._writing("drop") as now:
             return change.category_result(self._commit(change.drop_draft(now, key)))
 
-    def undo(self, *, commit: int | None = None) -> UndoResult:
-        """Take back the last command that is still in effect; again takes back the one before it.
+    def undo(self, *, commit: int | None = None) -> values.UndoResult:
+        """Take back the last command in effect; another undo takes back the one before it.
 
-        Parameters
-        ----------
-        commit : int, optional
-            Take back this command and no other: an error if another one came after it.
+        With ``commit``, take back this command and no other: an error if another one came after it.
         """
         with self._writing("undo") as now:
             return undo_result(self._commit(undo_draft(now, commit)), now)
 
-    def redo(self, *, commit: int | None = None) -> UndoResult:
-        """Bring back what the last undo took back.
-
-        Parameters
-        ----------
-        commit : int, optional
-            Bring back this command and no other.
-        """
+    def redo(self, *, commit: int | None = None) -> values.UndoResult:
+        """Bring back what the last undo took back; with ``commit``, this command and no other."""
         with self._writing("redo") as now:
             return undo_result(self._commit(redo_draft(now, commit)), now)
 
-    def configure(self, /, **changes: Any) -> ConfigResult:
+    def configure(self, /, **changes: Any) -> values.ConfigResult:
         """Change settings; see ``vbcgcd.workspace.config.check_config``."""
         with self._writing("configure") as now:
             commit = self._commit(configure_draft(now, changes))
-            return ConfigResult(commit.number, dict(self._snapshot.state.config))
+            return values.ConfigResult(commit.number, dict(self._snapshot.state.config))
 
     def predict(
         self, data: Any, reject: float | None = None, *, embedding_progress: Progress = None, **columns: Any
-    ) -> Predictions:
+    ) -> values.Predictions:
         """Category, name, probability, novelty and second choice of each item. Nothing is stored.
 
         Parameters
@@ -337,7 +312,7 @@ class Workspace:
         n_samples: int = 3,
         items: bool = False,
         **columns: Any,
-    ) -> Explanation:
+    ) -> values.Explanation:
         """Why an item belongs to its category: distances, evidence against the runner-up, typical items.
 
         Parameters
@@ -355,20 +330,12 @@ class Workspace:
         now = self.snapshot()
         _ = now.base
         check_number("n", n, low=1, whole=True)
-        loaded, maker = load_items(data, columns)
-        check_number("row", row, low=0, high=len(loaded) - 1, whole=True)
-        batch = self._embedding(now).embed(loaded.take([row]), maker)
+        batch = self._batch(now, data, columns, row=row)
         return queries.explain(now, batch, n=n, n_samples=n_samples, texts=items)
 
-    def category(self, key: Key, *, retired: bool = False) -> Category:
-        """The live category with this id or name; with ``retired`` also a retired one, by its id."""
-        return find_category(self.snapshot().state, key, retired=retired)
-
-    def config(self) -> dict[str, Any]:
-        """All settings."""
-        return dict(self.snapshot().state.config)
-
     categories = _query(queries.list_categories)
+    category = _query(queries.get_category)
+    config = _query(queries.get_config)
     sessions = _query(queries.list_sessions)
     history = _query(queries.list_commands)
     last_command = _query(queries.last_command)
@@ -377,36 +344,7 @@ class Workspace:
     count_items = _query(queries.count_items)
     item_contents = _query(queries.item_contents)
     overview = _query(queries.overview)
-
-    def report(
-        self,
-        path: PathLike,
-        *,
-        items: bool = True,
-        title: str | None = None,
-        n_items: int = 5,
-        n_map: int = 2000,
-    ) -> ReportResult:
-        """Write one HTML file that shows all of this; it needs neither network nor scripts.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write, ending in ``.html``.
-        items : bool
-            Show texts and pictures from the user's own files if these are unchanged; otherwise only
-            excerpts that the workspace stores.
-        title : str, optional
-            The name of the workspace's folder by default.
-        n_items : int
-            Typical and doubtful items of each category.
-        n_map : int
-            Items on the map.
-        """
-        from vbcgcd.workspace.report import write_report
-
-        target = Path(path).absolute()
-        return write_report(self.snapshot(), target, items=items, title=title, n_items=n_items, n_map=n_map)
+    report = _query(write_report)
 
     def verify(self) -> int:
         """Check every file against its digest; returns the number of files."""
@@ -416,7 +354,7 @@ class Workspace:
         """Raise `InputError` unless a file can be written to ``path`` without harm to the workspace."""
         self._store.check_target(Path(path).absolute())
 
-    def export(self, path: PathLike) -> ExportResult:
+    def export(self, path: PathLike) -> values.ExportResult:
         """Write everything, with its whole history, into one file."""
         return export_to(self._store, Path(path).absolute())
 
@@ -445,21 +383,11 @@ class Workspace:
         with self._store.writer(command, timeout=self._timeout):
             yield self.snapshot()
 
-    def _embedding(self, now: Snapshot, progress: Progress = None) -> Embedding:
-        return Embedding.of(now.state, embedder=self._embedder, cache=self._cache, progress=progress)
-
     def _batch(
-        self,
-        now: Snapshot,
-        data: Any,
-        columns: Mapping[str, Any],
-        progress: Progress,
-        *,
-        labels: Any = None,
-        check: Callable[[Any], object] | None = None,
+        self, now: Snapshot, data: Any, columns: Mapping[str, Any], progress: Progress = None, **options: Any
     ) -> Batch:
-        items, maker = load_items(data, columns, labels)
-        return self._embedding(now, progress).embed(items, maker, check)
+        embedding = Embedding(now.state, self._embedder, self._cache, progress)
+        return embedding.load(data, columns, **options)
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
         before = self._snapshot

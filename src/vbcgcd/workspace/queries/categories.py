@@ -12,12 +12,12 @@ from vbcgcd.bayes import deviation
 from vbcgcd.workspace.queries.contents import item_texts
 from vbcgcd.workspace.queries.items import category_sizes, typical_items
 from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Category
+from vbcgcd.workspace.state import Category, Key, find_category
 from vbcgcd.workspace.values import CategoryInfo
 
 Array = NDArray[Any]
 
-__all__ = ["TypicalItems", "list_categories", "nearest_means", "typical_samples"]
+__all__ = ["TypicalItems", "get_category", "list_categories", "nearest_means", "typical_samples"]
 
 
 class TypicalItems(NamedTuple):
@@ -36,6 +36,11 @@ def typical_samples(snapshot: Snapshot, category: int, n: int, *, texts: bool) -
         tuple(item_texts(snapshot, items)) if texts else (),
         tuple(item.source for item in items),
     )
+
+
+def get_category(snapshot: Snapshot, key: Key, *, retired: bool = False) -> Category:
+    """The live category with this id or name; with ``retired`` also a retired one, by its id."""
+    return find_category(snapshot.state, key, retired=retired)
 
 
 def list_categories(

@@ -19,7 +19,12 @@ from vbcgcd.workspace.values import CategoryView, MapItem, Overview
 
 Array = NDArray[Any]
 
-__all__ = ["overview"]
+__all__ = ["get_config", "overview"]
+
+
+def get_config(snapshot: Snapshot) -> dict[str, Any]:
+    """All settings."""
+    return dict(snapshot.state.config)
 
 
 def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Overview:

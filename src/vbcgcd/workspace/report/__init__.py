@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,6 @@ from vbcgcd.archive import written_whole
 from vbcgcd.checks import check_number
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
-from vbcgcd.workspace.report.content import Content
-from vbcgcd.workspace.report.page import render
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import ReportResult
 
@@ -20,14 +19,42 @@ __all__ = ["write_report"]
 
 
 def write_report(
-    snapshot: Snapshot, path: Path, *, items: bool, title: str | None, n_items: int, n_map: int
+    snapshot: Snapshot,
+    path: str | os.PathLike[str],
+    *,
+    items: bool = True,
+    title: str | None = None,
+    n_items: int = 5,
+    n_map: int = 2000,
 ) -> ReportResult:
-    """Write the report of a snapshot; the file appears complete or stays as it was."""
+    """Write one HTML file that shows all of a workspace; it needs neither network nor scripts.
+
+    The file appears complete or stays as it was.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    path : str or Path
+        File to write, ending in ``.html``.
+    items : bool
+        Show texts and pictures from the user's own files if these are unchanged; otherwise only excerpts
+        that the workspace stores.
+    title : str, optional
+        The name of the workspace's folder by default.
+    n_items : int
+        Typical and doubtful items of each category.
+    n_map : int
+        Items on the map.
+    """
+    from vbcgcd.workspace.report.content import Content
+    from vbcgcd.workspace.report.page import render
+
+    target = Path(path).absolute()
     check_number("n_items", n_items, low=0, high=50, whole=True)
     check_number("n_map", n_map, low=0, high=100_000, whole=True)
-    if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"The name of a report ends in {' or '.join(ENDINGS)}, got {path.name!r}.")
-    snapshot.store.check_target(path)
+    if target.suffix.lower() not in ENDINGS:
+        raise InputError(f"The name of a report ends in {' or '.join(ENDINGS)}, got {target.name!r}.")
+    snapshot.store.check_target(target)
     heading = _check_title(title, snapshot.store.path)
     summary = overview(snapshot, n_items=n_items, n_map=n_map)
     content = Content(
@@ -39,11 +66,11 @@ def write_report(
     )
     page = render(content, title=heading).encode("utf-8", "replace")
     try:
-        with written_whole(path) as out:
+        with written_whole(target) as out:
             out.write(page)
     except OSError as error:
-        raise DiskError.writing(path, error) from None
-    return ReportResult(str(path), len(page), len(summary.categories), len(summary.sessions))
+        raise DiskError.writing(target, error) from None
+    return ReportResult(str(target), len(page), len(summary.categories), len(summary.sessions))
 
 
 def _check_title(title: Any, workspace: Path) -> str:
