@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import archive_bytes, read_archive, write_archive
-from vbcgcd.bayes import Classifier, Posterior, Prior
+from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.novelty import Novelty
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.rehearsal import CategoryPrice
+from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 KIND, VERSION = "vbcgcd-model", 1
@@ -73,6 +74,12 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
 def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:
     """What `write_model` wrote: knowledge, labels, births and further values."""
     arrays, state = read_archive(path, KIND, VERSION)
+    structure = state["prior"]["structure"]
+    if structure not in STRUCTURES:
+        raise InputError(
+            f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
+            f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
+        )
     prior = Prior(**state["prior"])
     knowledge = Knowledge(
         Reducer(

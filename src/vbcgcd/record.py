@@ -221,11 +221,13 @@ class SessionRecord:
 
         table = Table(title=f"Session {self.session}", title_justify="left")
         table.add_column("category")
-        for name in ("rows", "R before", "R after"):
+        for name in ("rows", "probability", "R before", "R after"):
             table.add_column(name, justify="right")
         for k, (category, name) in enumerate(self.novel.items()):
+            members = self.probabilities_[self.labels_ == category] if len(self.labels_) else np.empty(0)
+            sure = f"{members.max(axis=1).mean():.2f}" if len(members) else ""
             ratios = (f"{r[k]:+.1f}" if len(r) > k else "" for r in (self.ratio_before, self.ratio_after))
-            table.add_row(str(name), str(self.counts.get(category, 0)), *ratios)
+            table.add_row(str(name), str(self.counts.get(category, 0)), sure, *ratios)
         return Group(repr(self), table)
 
 

@@ -17,9 +17,10 @@ from vbcgcd.bayes import (
     posterior_from_parts,
     posterior_of,
     run_svi,
+    structure_of,
 )
-from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, left_out_temperature, tempered_cross_entropy
-from vbcgcd.bayes.linalg import diagonal_positions, packed_size
+from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
+from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.discovery.geometry import Geometry, calibrate_geometry
 from vbcgcd.discovery.knowledge import Knowledge
@@ -140,8 +141,7 @@ class _Base:
 
     def _held_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""
-        dim = self.reducer.n_components
-        width = dim if self.options.covariance == "diagonal" else packed_size(dim)
+        width = structure_of(self.options.covariance, self.reducer.n_components).width
         if 8 * len(self.sizes) * width > HELD_BYTES:
             return None
         return Statistics.concatenate([part for _, part in self._statistics(self.codes)])
@@ -177,7 +177,7 @@ class _Base:
         )
         rule = options.classifier
         exact_left_out = (
-            options.covariance == "full" and rule.metric == "mahalanobis" and (statistics.count > 1).sum() > 1
+            prior.form.triangular and rule.metric == "mahalanobis" and (statistics.count > 1).sum() > 1
         )
         if strength == "evidence" or (strength == "auto" and not exact_left_out):
             prior = choose_strength(prior, statistics)
@@ -206,10 +206,7 @@ class _Base:
     def _mean_variance(self, statistics: Statistics) -> float:
         """Mean variance within categories, over all dimensions."""
         dim = self.reducer.n_components
-        if statistics.structure == "diagonal":
-            trace = statistics.scatter.sum()
-        else:
-            trace = statistics.scatter[:, diagonal_positions(dim)].sum()
+        trace = statistics.diagonal.sum()
         freedom = max(statistics.count.sum() - len(statistics), 1.0)
         return float(trace / freedom / dim) or 1.0
 

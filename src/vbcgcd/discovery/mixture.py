@@ -117,7 +117,9 @@ class Mixture:
         """Log-likelihood of all rows if no category is novel."""
         return float(self.weight.astype(np.float64) @ self.known)
 
-    def em(self, responsibility: Array, share: float, steps: int) -> MixtureState:
+    def em(
+        self, responsibility: Array, share: float, steps: int, tolerance: float = EM_TOLERANCE
+    ) -> MixtureState:
         """At most so many steps of expectation-maximisation with frozen known categories."""
         likelihood = -np.inf
         for _ in range(steps):
@@ -126,7 +128,7 @@ class Mixture:
             change = float(np.abs(update - responsibility).sum()) / len(update)
             responsibility = update
             share = float(np.clip((update.sum(axis=1) @ self.weight) / self.total, *SHARE_BOUNDS))
-            if change < EM_TOLERANCE:
+            if change < tolerance:
                 break
         return MixtureState(responsibility, likelihood, self.price(responsibility), share)
 

@@ -144,4 +144,4 @@ class Options:
 
 
 def _check_of(option: Field[Any]) -> Callable[[str, Any], None]:
-    return option.metadata["check"]  # type: ignore[no-any-return]
+    return option.metadata["check"]

@@ -24,6 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
+from vbcgcd.bayes.leave_one_out import downdate, mean_correction
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -264,8 +265,8 @@ def _choose_shrinkage(
 ) -> tuple[float, Array]:
     """Weight of the mean variance with the least leave-one-out cross-entropy, and that of each row.
 
-    A row left out takes w r r^T from the covariance W_a, with r the row minus its category's mean, and
-    moves that mean: distances follow by Sherman-Morrison in the eigenbasis of W.
+    A row is left out of its category's mean and of the covariance (see `vbcgcd.bayes.leave_one_out`), in the
+    eigenbasis of the within-category covariance, where every shrinkage is diagonal.
     """
     n_categories, n_rows = len(moments.sizes), len(rows)
     eligible = np.flatnonzero(moments.sizes[labels] > 1)
@@ -279,7 +280,7 @@ def _choose_shrinkage(
     z = (prepared.astype(np.float32) @ (moments.basis @ vectors).astype(np.float32)).astype(np.float32)
     means = (moments.means @ vectors).astype(np.float32)
     residual = z - means[own]
-    correction = moments.sizes[own] / (moments.sizes[own] - 1)
+    correction = mean_correction(moments.sizes[own])
 
     @functools.cache
     def losses(position: int) -> Array:
@@ -291,9 +292,9 @@ def _choose_shrinkage(
         distance = np.einsum("nd,nd->n", z, scaled)[:, None] - 2 * scaled @ means.T
         distance += (means**2 / variance).sum(1)
         cross = np.einsum("nd,nd->n", z, rest)[:, None] - rest @ means.T
-        removal = (1 - weight) * correction / (n_rows - n_categories)
-        removed = np.minimum(removal * np.einsum("nd,nd->n", residual, rest), 1 - 1e-6)
-        distance = distance + (removal / (1 - removed))[:, None] * cross**2
+        omega = (1 - weight) * correction / (n_rows - n_categories)
+        change = downdate(omega, np.einsum("nd,nd->n", residual, rest))
+        distance = distance + change.gain[:, None] * cross**2
         distance[np.arange(len(own)), own] *= correction**2
         return tempered_cross_entropy(-0.5 * distance, own)[0]
 

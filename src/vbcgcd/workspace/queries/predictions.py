@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.linalg import solve_lower, unpack_upper
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.scores import log_probabilities, refuse, score
 from vbcgcd.errors import InputError
@@ -116,11 +115,7 @@ def distance_to_mean(knowledge: Knowledge, row: Array, k: int) -> float:
     """Mahalanobis distance of a reduced row to category ``k``: the norm of L^-1 (row - mean)."""
     posterior = knowledge.posterior
     gap = (row - posterior.mean[k]).astype(np.float64)
-    packed = posterior.factor[k].astype(np.float64)
-    if len(packed) == posterior.dim:
-        white = gap / packed
-    else:
-        white = solve_lower(unpack_upper(packed, posterior.dim), gap[None].copy())[0]
+    white = posterior.form.whitened(gap, posterior.factor[k])
     return float(np.linalg.norm(white) * np.sqrt(posterior.plugin_weight[k]))
 
 
