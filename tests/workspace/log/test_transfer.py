@@ -3,7 +3,7 @@ import zipfile
 
 import pytest
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceDamaged
 from vbcgcd.workspace import Workspace
 
 
@@ -37,7 +37,7 @@ def test_an_export_replaces_a_file_whole_or_not_at_all(animals, tmp_path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
-    with pytest.raises(InputError, match="No space left"):
+    with pytest.raises(DiskError, match="No space left"):
         animals.export(target)
     assert target.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["animals", "x.zip"]
@@ -61,20 +61,20 @@ def changed(file, edit):
 
 
 @pytest.mark.parametrize(
-    ("edit", "message"),
+    ("edit", "error", "message"),
     [
-        (lambda n, d: (f"../{n}", d), "not an export"),
-        (lambda n, d: (n, d) if "commits" not in n else None, "not an export"),
-        (lambda n, d: (n, d) if n != "HEAD" else None, "not an export"),
-        (lambda n, d: (n, d + b" ") if n.endswith(".parquet") else (n, d), "bytes, written were"),
-        (lambda n, d: (n, d[:-1] + b"?") if n.endswith(".safetensors") else (n, d), "was changed"),
-        (lambda n, d: (n, d.replace(b'"cat"', b'"cow"')), "was changed"),
-        (lambda n, d: (n.replace("000005", "000007"), d), "missing"),
+        (lambda n, d: (f"../{n}", d), InputError, "not an export"),
+        (lambda n, d: (n, d) if "commits" not in n else None, InputError, "not an export"),
+        (lambda n, d: (n, d) if n != "HEAD" else None, InputError, "not an export"),
+        (lambda n, d: (n, d + b" ") if n.endswith(".parquet") else (n, d), WorkspaceDamaged, "bytes instead"),
+        (lambda n, d: (n, d[:-1] + b"?") if n.endswith("tensors") else (n, d), WorkspaceDamaged, "changed"),
+        (lambda n, d: (n, d.replace(b'"cat"', b'"cow"')), WorkspaceDamaged, "was changed"),
+        (lambda n, d: (n.replace("000005", "000007"), d), WorkspaceDamaged, "missing"),
     ],
 )
-def test_a_file_that_was_tampered_with_is_refused(exported, tmp_path, edit, message):
+def test_a_file_that_was_tampered_with_is_refused(exported, tmp_path, edit, error, message):
     changed(exported, edit)
-    with pytest.raises(InputError, match=message):
+    with pytest.raises(error, match=message):
         Workspace.import_(exported, tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     assert not list(tmp_path.glob(".copy*"))
@@ -83,15 +83,15 @@ def test_a_file_that_was_tampered_with_is_refused(exported, tmp_path, edit, mess
 def test_commits_beyond_head_are_refused(exported, tmp_path):
     with zipfile.ZipFile(exported, "a") as archive:
         archive.writestr("commits/000009/commit.json", "{}")
-    with pytest.raises(InputError, match="other commits than its HEAD"):
+    with pytest.raises(WorkspaceDamaged, match="HEAD does not name"):
         Workspace.import_(exported, tmp_path / "copy")
 
 
 def test_what_is_no_zip(tmp_path, exported):
     exported.write_bytes(exported.read_bytes()[:-100])
-    with pytest.raises(InputError, match="not a complete export"):
+    with pytest.raises(WorkspaceDamaged, match="not a complete export"):
         Workspace.import_(exported, tmp_path / "copy")
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(MissingFileError, match="There is no file"):
         Workspace.import_(tmp_path / "gone.zip", tmp_path / "copy")
 
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.naming import check_name, distinctive_terms, label_name, likeness, unique_name
+from vbcgcd.workspace.commands.naming import check_name, distinctive_terms, label_name, likeness, unique_name
 
 
 @pytest.mark.parametrize("name", ["", "   ", None, 3, "a\nb", "a\x00b", "x" * 201, "none of these", "\ud800"])
@@ -24,7 +24,7 @@ def test_markup_is_text(name):
 
 @pytest.mark.parametrize("label", ["none of these", " none of these\n", "none\tof these"])
 def test_a_label_that_means_refusal_is_refused(label):
-    with pytest.raises(InputError, match="'none of these' means that an item is refused; rename it"):
+    with pytest.raises(InputError, match="'none of these' is the answer for a refused item"):
         label_name(label)
 
 

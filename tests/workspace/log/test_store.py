@@ -5,13 +5,33 @@ from pathlib import Path
 
 import pytest
 
-from vbcgcd.errors import InputError
-from vbcgcd.workspace.commits import Draft
-from vbcgcd.workspace.store import NOTHING, Store
+from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.workspace.log.commits import Draft
+from vbcgcd.workspace.log.store import NOTHING, Store
+
+
+class Text(str):
+    """A file's content."""
+
+    def as_bytes(self):
+        return self.encode()
+
+
+class Failing:
+    """A content that cannot be written."""
+
+    def __init__(self, error):
+        self.error = error
+
+    def as_bytes(self):
+        raise self.error
+
+
+FULL = OSError(28, "No space left on device")
 
 
 def note(text):
-    return Draft("note", changes={"text": text}, files={"a.txt": lambda path: path.write_text(text)})
+    return Draft("note", changes={"text": text}, files={"a.txt": Text(text)})
 
 
 @pytest.fixture
@@ -57,43 +77,43 @@ def test_what_lies_beyond_head_is_ignored_then_removed(store):
 def test_a_change_of_a_record_is_noticed(store):
     path = store.folder(2) / "commit.json"
     path.write_bytes(path.read_bytes().replace(b"two", b"owt"))
-    with pytest.raises(InputError, match=r"000002/commit.json was changed"):
+    with pytest.raises(WorkspaceDamaged, match=r"000002/commit.json was changed"):
         store.commits(store.head())
 
 
 def test_a_truncated_file_is_noticed_on_opening(store):
     (store.folder(2) / "a.txt").write_text("tw")
-    with pytest.raises(InputError, match=r"a.txt has 2 bytes, written were 3"):
+    with pytest.raises(WorkspaceDamaged, match=r"a.txt has 2 bytes instead of 3"):
         store.commits(store.head())
 
 
 def test_a_changed_file_is_noticed_on_reading(store):
     (store.folder(2) / "a.txt").write_text("TWO")
     found = store.commits(store.head())
-    with pytest.raises(InputError, match=r"a.txt was changed"):
+    with pytest.raises(WorkspaceDamaged, match=r"a.txt was changed"):
         store.file(found[1], "a.txt")
-    with pytest.raises(InputError, match=r"a.txt was changed"):
+    with pytest.raises(WorkspaceDamaged, match=r"a.txt was changed"):
         store.verify()
 
 
 @pytest.mark.parametrize("name", ["commits/000003/commit.json", "commits/000001/a.txt", "HEAD"])
 def test_a_missing_file_is_noticed(store, name):
     (store.path / name).unlink()
-    with pytest.raises(InputError, match=f"{re.escape(name)} is (damaged or )?missing"):
+    with pytest.raises(WorkspaceDamaged, match=f"{re.escape(name)} is (damaged or )?missing"):
         store.commits(store.head())
 
 
 @pytest.mark.parametrize("content", [b"", b"3", b'{"commit": 3}', b"\x00\x00"])
 def test_a_broken_head_is_noticed(store, content):
     (store.path / "HEAD").write_bytes(content)
-    with pytest.raises(InputError, match="HEAD is damaged"):
+    with pytest.raises(WorkspaceDamaged, match="HEAD is damaged"):
         store.head()
 
 
 def test_a_head_of_another_history_is_noticed(store):
     first = store.commits(store.head())[0]
     (store.path / "HEAD").write_text(json.dumps({"commit": 1, "sha256": first.parent or "x"}))
-    with pytest.raises(InputError, match="was changed"):
+    with pytest.raises(WorkspaceDamaged, match="was changed"):
         store.commits(store.head())
 
 
@@ -108,20 +128,18 @@ def test_a_disk_that_refuses_leaves_everything(store, tree, monkeypatch, error):
 
     with store.writer("note"):
         monkeypatch.setattr(os, "rename", refuse)
-        with pytest.raises(InputError, match=error.strerror):
+        with pytest.raises(DiskError, match=error.strerror) as raised:
             store.append(note("four"), store.head())
+    assert raised.value.cause is error
     assert tree(store.path) == before
 
 
 def test_an_interruption_leaves_everything(store, tree):
     before = tree(store.path)
 
-    def interrupted(path):
-        path.write_text("half")
-        raise KeyboardInterrupt
-
+    files = {"a.txt": Text("whole"), "b.txt": Failing(KeyboardInterrupt())}
     with pytest.raises(KeyboardInterrupt), store.writer("note"):
-        store.append(Draft("note", files={"a.txt": interrupted}), store.head())
+        store.append(Draft("note", files=files), store.head())
     assert tree(store.path) == before
 
 
@@ -130,82 +148,17 @@ def test_a_writer_without_lock_is_caught(store, tree):
     with store.writer("note"):
         store.append(note("four"), old)
         before = tree(store.path)
-        with pytest.raises(InputError, match="changed in spite of its lock"):
+        with pytest.raises(WorkspaceBusy, match="without holding its lock"):
             store.append(note("four again"), old)
         assert tree(store.path) == before
 
 
-def test_a_place_that_is_taken(store, tmp_path):
-    with pytest.raises(InputError, match=r"a workspace at .* already"):
-        Store.create(store.path, note("x"))
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "thesis.txt").write_text("precious")
-    with pytest.raises(InputError, match="not an empty folder"):
-        Store.create(tmp_path / "full", note("x"))
-    with pytest.raises(InputError, match=r"no folder .*missing"):
-        Store.create(tmp_path / "missing" / "w", note("x"))
-
-
-def test_the_empty_folder_one_stands_in_becomes_a_workspace(tmp_path, monkeypatch, tree):
-    (tmp_path / "w").mkdir()
-    monkeypatch.chdir(tmp_path / "w")
-    made = Store.create(Path.cwd(), note("x"))
-    assert made.head().number == 1
-    assert sorted(p.name for p in Path().iterdir()) == [".lock", "HEAD", "commits", "workspace.json"]
-    assert list(tree(made.path)) == list(tree(Store.create(tmp_path / "v", note("x")).path))
-
-
-def test_what_a_killed_init_left_in_a_folder_is_in_nobodys_way(tmp_path):
-    (tmp_path / "commits").mkdir()
-    with pytest.raises(InputError, match="not an empty folder"):
-        Store.create(tmp_path, note("x"))  # these commits may be somebody's
-    (tmp_path / f".new-{'a' * 32}").mkdir()
-    assert Store.create(tmp_path, note("x")).verify() == 4
-    assert not list(tmp_path.glob(".new-*"))
-
-
-def test_a_file_is_no_folder(tmp_path):
-    (tmp_path / "w").write_text("x")
-    with pytest.raises(InputError, match="is a file"):
-        Store.create(tmp_path / "w", note("x"))
-
-
-def test_an_empty_folder_is_empty_again_where_making_fails(tmp_path):
-    def fails(path):
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(InputError, match="No space"):
-        Store.create(tmp_path, Draft("note", files={"a": fails}))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_nothing_is_left_where_making_fails(tmp_path):
-    def fails(path):
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(InputError, match="No space"):
-        Store.create(tmp_path / "w", Draft("note", files={"a": fails}))
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_asides_of_the_dead_are_swept_and_those_of_the_living_stay(tmp_path):
-    from vbcgcd.workspace.lock import WriteLock
-
-    dead, living = tmp_path / ".w.new-1", tmp_path / ".w.new-2"
-    dead.mkdir()
-    living.mkdir()
-    with WriteLock(living / ".lock", "init"):
-        Store.create(tmp_path / "w", note("x"))
-        assert not dead.exists()
-        assert living.exists()
-
-
 @pytest.mark.parametrize("content", ["{}", '{"format": "zip", "version": 1}', "hello"])
 def test_what_is_no_workspace(tmp_path, content):
-    with pytest.raises(InputError, match="There is no workspace"):
+    with pytest.raises(MissingFileError, match="There is no workspace"):
         Store(tmp_path)
     (tmp_path / "workspace.json").write_text(content)
-    with pytest.raises(InputError, match=r"not of a workspace|damaged"):
+    with pytest.raises((InputError, WorkspaceDamaged), match=r"does not belong to a workspace|damaged"):
         Store(tmp_path)
 
 
@@ -216,37 +169,28 @@ def test_a_later_format_is_refused_on_opening(store):
         Store(store.path)
 
 
-def test_before_the_first_commit():
-    assert NOTHING.number == 0
+def test_the_chain_begins_with_nothing(store):
+    first, *_ = store.commits(store.head(), after=NOTHING)
+    assert (first.number, first.parent) == (NOTHING.number + 1, NOTHING.sha256)
 
 
-def test_a_workspace_made_meanwhile_stays(tmp_path, monkeypatch, tree):
-    """Two processes make one in the same empty folder; the other is through when this one gets the lock."""
-    from vbcgcd.workspace.lock import WriteLock
+def test_every_file_of_a_commit_is_synced_once(store, monkeypatch):
+    synced, real = [], os.fsync
 
-    enter, theirs = WriteLock.__enter__, {}
+    def fsync(handle):
+        synced.append(os.readlink(f"/proc/self/fd/{handle}"))
+        real(handle)
 
-    def late(lock):
-        monkeypatch.setattr(WriteLock, "__enter__", enter)
-        Store.create(tmp_path, note("theirs"))
-        theirs.update(tree(tmp_path))
-        return enter(lock)
-
-    monkeypatch.setattr(WriteLock, "__enter__", late)
-    with pytest.raises(InputError, match="already"):
-        Store.create(tmp_path, note("ours"))
-    assert tree(tmp_path) == theirs
-
-
-def test_files_that_appear_while_making_fails_stay(tmp_path):
-    def fails(path):
-        (tmp_path / "thesis.txt").write_text("precious")
-        (tmp_path / "pictures").mkdir()
-        raise OSError(28, "No space left on device")
-
-    with pytest.raises(InputError, match="No space"):
-        Store.create(tmp_path, Draft("note", files={"a": fails}))
-    assert sorted(part.name for part in tmp_path.iterdir()) == ["pictures", "thesis.txt"]
+    if not os.path.exists("/proc/self/fd"):
+        pytest.skip("the names of open files are not known here")
+    monkeypatch.setattr(os, "fsync", fsync)
+    with store.writer("note"):
+        store.append(note("four"), store.head())
+    names = [Path(name).name for name in synced if not os.path.isdir(name)]
+    assert names.count("a.txt") == names.count("commit.json") == 1
+    assert len([name for name in names if name.startswith(".HEAD.")]) == 1
+    assert str(store.path / "commits") in synced
+    assert str(store.path) in synced
 
 
 @pytest.mark.parametrize(
@@ -265,6 +209,6 @@ def test_parts_of_the_workspace_are_no_targets(store, tmp_path, name):
 @pytest.mark.parametrize("content", [b"", b'{"commit": 3}', b"\x00\x00"])
 def test_a_broken_head_is_told_once(store, content):
     (store.path / "HEAD").write_bytes(content)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(WorkspaceDamaged) as raised:
         store.head()
-    assert str(told.value).count("restore the workspace") == str(told.value).count("HEAD") == 1
+    assert str(raised.value).count("restore the workspace") == str(raised.value).count("HEAD") == 1

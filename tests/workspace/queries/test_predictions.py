@@ -2,34 +2,15 @@ import json
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 from scipy.stats import multivariate_normal
 
+from vbcgcd.discovery import scores
 from vbcgcd.errors import InputError
-from vbcgcd.workspace import predictions
-from vbcgcd.workspace.predictions import check_reject, top_two
-
-
-@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(2, 6)), elements=st.floats(0, 1)))
-def test_top_two_are_the_last_of_the_sorted(values):
-    best, first, second, next_best = top_two(values)
-    ranked = np.sort(values, axis=1)
-    np.testing.assert_array_equal(first, ranked[:, -1])
-    np.testing.assert_array_equal(next_best, ranked[:, -2])
-    assert (best != second).all()
-
-
-def test_one_category_has_no_second():
-    best, first, second, next_best = top_two(np.ones((3, 1)))
-    assert (best.tolist(), second.tolist(), next_best.tolist()) == ([0] * 3, [-1] * 3, [0.0] * 3)
-    assert first.tolist() == [1.0] * 3
 
 
 def test_chunks_do_not_matter(animals, blobs, monkeypatch):
     whole = animals.predict(blobs.probe)
-    monkeypatch.setattr(predictions, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(scores, "CHUNK_ROWS", 7)
     parts = animals.predict(blobs.probe)
     np.testing.assert_array_equal(whole.category, parts.category)
     np.testing.assert_allclose(whole.probability, parts.probability, rtol=1e-6)
@@ -56,21 +37,22 @@ def test_refusal_grows_with_the_rate(animals, blobs):
 
 
 @pytest.mark.parametrize("rate", [-0.1, 1.0, 2, "x", float("nan")])
-def test_a_wrong_rate_is_one_clear_error(rate):
-    with pytest.raises(InputError, match="reject must be"):
-        check_reject(rate)
+def test_a_wrong_rate_is_one_clear_error(animals, blobs, rate):
+    with pytest.raises(InputError) as raised:
+        animals.predict(blobs.probe, reject=rate)
+    assert raised.value.option == "reject"
 
 
 def test_the_explanation_agrees_with_scipy(animals, blobs):
     found = animals.explain(blobs.probe, row=4, n=5)
-    known = animals._shelf.knowledge(animals._history.state)
+    known = animals.snapshot().knowledge
     row = known.reduced(blobs.probe[[4]])[0].astype(float)
     density = {}
-    for k, category in enumerate(animals._history.state.where):
+    for k, category in enumerate(animals.snapshot().state.ids):
         mean, covariance = known.posterior.mean[k].astype(float), known.posterior.covariance(k)
         density[category] = multivariate_normal(mean, covariance).logpdf(row)
     for candidate in found.candidates:
-        k = list(animals._history.state.where).index(candidate.id)
+        k = animals.snapshot().state.ids.index(candidate.id)
         assert candidate.log_density == pytest.approx(density[candidate.id], rel=1e-4)
         gap = row - known.posterior.mean[k]
         expected = np.sqrt(gap @ np.linalg.inv(known.posterior.covariance(k)) @ gap)
@@ -97,7 +79,7 @@ def test_the_explanation_tells_what_predict_says(animals, blobs):
     assert len(first.typical) == 3
     assert first.name in found.text
     assert second.name in found.text
-    assert json.dumps(found.as_dict(), allow_nan=False)
+    assert json.dumps(found.as_json(), allow_nan=False)
 
 
 def test_a_single_category_is_explained(animals, blobs):
@@ -105,7 +87,7 @@ def test_a_single_category_is_explained(animals, blobs):
         animals.drop(key)
     found = animals.explain(blobs.probe)
     assert found.log_odds == float("inf")
-    assert found.as_dict()["log_odds"] is None
+    assert found.as_json()["log_odds"] is None
     assert animals.predict(blobs.probe).second_name == [""] * 40
 
 

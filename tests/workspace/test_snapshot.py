@@ -1,9 +1,11 @@
-import numpy as np
+from dataclasses import replace
+from pathlib import Path
+
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace import Workspace
-from vbcgcd.workspace.posteriors import Shelf
+from vbcgcd.workspace import Workspace, queries
+from vbcgcd.workspace.snapshot import Snapshot
 
 
 def parts(posterior, rows):
@@ -11,11 +13,11 @@ def parts(posterior, rows):
 
 
 def test_known_posteriors_are_bit_identical_after_further_sessions(animals, blobs):
-    before = animals._shelf.knowledge(animals._history.state).posterior
+    before = animals.snapshot().knowledge.posterior
     animals.discover(blobs.batch + 30.0, n_novel=1)
     animals.learn(blobs.rows[:10] - 40.0, ["eel"] * 10)
     again = Workspace.open(animals.path)
-    after = again._shelf.knowledge(again._history.state).posterior
+    after = again.snapshot().knowledge.posterior
     assert len(after) == len(before) + 2
     assert parts(after, slice(0, 5)) == parts(before, slice(0, 5))
 
@@ -26,22 +28,59 @@ def test_what_is_in_memory_is_what_is_on_disk(animals, blobs):
     animals.discover(blobs.batch + 30.0, n_novel=1)
     animals.undo()
     animals.drop(2)
-    state = animals._history.state
-    grown = animals._shelf.knowledge(state).posterior
-    read = Shelf(animals._store, animals._history).knowledge(state).posterior
+    now = animals.snapshot()
+    grown, read = now.knowledge.posterior, Snapshot(now.store).refresh().knowledge.posterior
     assert parts(grown, slice(None)) == parts(read, slice(None))
-    assert len(read) == len(state.where) == 3
+    assert len(read) == len(now.state.ids) == 3
 
 
-def test_a_model_of_the_state_predicts_as_the_workspace(animals, blobs):
-    state = animals._history.state
-    model = animals._shelf.model(state)
-    ids = np.array(list(state.where))
-    np.testing.assert_array_equal(ids[model.predict(blobs.probe)], animals.predict(blobs.probe).category)
-    np.testing.assert_array_equal(
-        model.predict_proba(blobs.probe).max(axis=1), animals.predict(blobs.probe).probability
+def test_nothing_that_was_just_written_is_read_back(fresh, blobs, monkeypatch):
+    reads = []
+    for name in ("read_bytes", "open"):
+        real = getattr(Path, name)
+
+        def reading(path, *args, real=real, **kwargs):
+            if "commits" in path.parts and args[:1] != ("xb",):
+                reads.append(path.name)
+            return real(path, *args, **kwargs)
+
+        monkeypatch.setattr(Path, name, reading)
+    monkeypatch.setattr("vbcgcd.workspace.snapshot.read_content", lambda path: reads.append(path.name))
+    fresh.learn(blobs.rows, blobs.labels)
+    fresh.discover(blobs.batch, n_novel=2)
+    fresh.merge([0, 3])
+    fresh.split(1, blobs.rows)
+    assert len(fresh.categories()) == 5
+    assert fresh.overview().items == 190
+    assert len(fresh.predict(blobs.probe)) == 40
+    assert fresh.sessions()[-1].rows == 100
+    assert reads == []
+
+
+def test_a_snapshot_stays_what_it_was(animals, blobs):
+    before = animals.snapshot()
+    known = parts(before.knowledge.posterior, slice(None))
+    names = [c.name for c in queries.list_categories(before)]
+    animals.rename(0, "tom")
+    animals.merge([1, 3])
+    animals.discover(blobs.batch + 30.0, n_novel=1)
+    assert before.head.number == 3
+    assert [c.name for c in queries.list_categories(before)] == names
+    assert parts(replace(before, _answers={}).knowledge.posterior, slice(None)) == known
+    assert before.refresh().head == animals.snapshot().head
+
+
+def test_commits_of_others_are_taken_in_from_the_log(animals, blobs, answers):
+    before = animals.snapshot()
+    other = Workspace.open(animals.path)
+    other.merge([0, 3])
+    other.discover(blobs.batch + 30.0, n_novel=1)
+    after = before.refresh()
+    assert after.head.number == 5
+    assert parts(after.knowledge.posterior, slice(None)) == parts(
+        other.snapshot().knowledge.posterior, slice(None)
     )
-    np.testing.assert_array_equal(model.novelty(blobs.probe), animals.predict(blobs.probe).novelty)
+    assert after.refresh() is after
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])

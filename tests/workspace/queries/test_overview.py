@@ -2,14 +2,13 @@ import json
 
 import numpy as np
 
-from vbcgcd.bayes import recover_statistics
-from vbcgcd.workspace import Workspace, plain
+from vbcgcd.workspace import Workspace
 
 
 def test_everything_is_plain_json(animals):
     animals.rename(0, "<b>cat</b>")
     overview = animals.overview()
-    text = json.dumps(overview.as_dict(), allow_nan=False)
+    text = json.dumps(overview.as_json(), allow_nan=False)
     assert json.loads(text)["categories"][0]["info"]["name"] == "<b>cat</b>"
     assert (overview.items, overview.commit, len(overview.sessions)) == (190, 4, 2)
 
@@ -45,22 +44,6 @@ def test_an_empty_workspace_has_an_overview(fresh):
     assert overview.changes.session is None
 
 
-def test_neighbours_spreads_and_volumes_agree_with_the_posterior(animals):
-    knowledge = animals._shelf.knowledge(animals._history.state)
-    posterior, statistics = knowledge.posterior, recover_statistics(knowledge.prior, knowledge.posterior)
-    distance = np.linalg.norm(posterior.mean[:, None] - posterior.mean[None], axis=2)
-    np.fill_diagonal(distance, np.inf)
-    for k, info in enumerate(animals.categories()):
-        assert info.nearest == distance[k].argmin()
-        np.testing.assert_allclose(info.nearest_distance, distance[k].min(), rtol=1e-5)
-        volume = np.linalg.slogdet(posterior.covariance(k))[1]
-        np.testing.assert_allclose(info.log_volume, volume, atol=1e-4)
-        own = statistics.scatter[k][np.cumsum(np.arange(1, posterior.dim + 1)) - 1].sum()  # packed: the trace
-        np.testing.assert_allclose(
-            info.spread, np.sqrt(own / (statistics.count[k] * posterior.dim)), rtol=1e-3
-        )
-
-
 def test_the_map_puts_items_near_their_category(animals):
     overview = animals.overview()
     assert len(overview.map) == 190  # all of them: fewer than the sample allows
@@ -77,40 +60,3 @@ def test_no_sample_is_kept_where_none_is_wanted(tmp_path, blobs):
     workspace = Workspace.init(tmp_path / "w", sample=0, model={"count": "evidence"})
     workspace.learn(blobs.rows, blobs.labels)
     assert workspace.overview().map == ()
-
-
-def test_changes_since_the_last_session(animals, blobs):
-    changes = animals.changes()
-    assert (changes.session, set(changes.novel), changes.retired) == (1, {3, 4}, {})
-    assert sum(changes.grown.values()) == 100
-    animals.rename("cat", "tom")
-    animals.merge([3, 1], name="mix")
-    animals.drop(2)
-    animals.undo()
-    changes = animals.changes()
-    assert changes.renamed == {0: ("cat", "tom")}
-    assert changes.novel == {4: "novel-4", 5: "mix"}
-    assert changes.retired == {1: "dog"}
-    assert [c.command for c in changes.commands] == ["discover", "rename", "merge"]
-    assert sum(changes.grown.values()) == 100
-
-
-def test_the_history_tells_what_was_undone(animals):
-    animals.drop(2)
-    animals.undo()
-    told = [(c.command, c.undone) for c in animals.history()]
-    assert told == [
-        ("init", False),
-        ("learn", False),
-        ("discover", False),
-        ("drop", True),
-        ("undo", False),
-    ]
-    assert animals.history()[2].parameters == {"n_novel": 2}
-
-
-def test_plain_values():
-    assert plain({1: (np.float32(0.5), np.array([1, 2])), "x": float("nan")}) == {
-        "1": [0.5, [1, 2]],
-        "x": None,
-    }

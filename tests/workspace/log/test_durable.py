@@ -2,15 +2,15 @@ import os
 
 import pytest
 
-from vbcgcd.errors import InputError
-from vbcgcd.workspace.durable import (
+from vbcgcd.errors import DiskError, WorkspaceDamaged
+from vbcgcd.workspace.log.durable import (
     digest,
+    disk_errors,
     file_digest,
     from_json,
     replace_synced,
     to_json,
     write_synced,
-    writing_to,
 )
 
 
@@ -26,7 +26,7 @@ def test_what_is_no_json_cannot_be_written():
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[1]", b"\xff"])
 def test_a_damaged_file_is_one_clear_error(data, tmp_path):
-    with pytest.raises(InputError, match="damaged"):
+    with pytest.raises(WorkspaceDamaged, match="damaged"):
         from_json(data, tmp_path / "x.json")
 
 
@@ -44,8 +44,9 @@ def test_a_replacement_that_fails_leaves_the_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(InputError, match="No space left"), writing_to(tmp_path):
+    with pytest.raises(DiskError, match="No space left") as raised, disk_errors(tmp_path):
         replace_synced(target, b"new")
+    assert raised.value.cause.errno == 28
     assert target.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [target]
 
