@@ -68,7 +68,7 @@ def learn(
             embedding_progress=steps.embedding,
             **columns,
         )
-    from vbcgcd.cli.interim import as_record
+    from vbcgcd.interim import as_record
 
     record = as_record(here.sessions()[-1], record.failures)
     report_failures(record.failures, record.rows + record.unlabelled)
@@ -118,7 +118,7 @@ def discover(
             embedding_progress=steps.embedding,
             **columns,
         )
-    from vbcgcd.cli.interim import as_record
+    from vbcgcd.interim import as_record
 
     record = as_record(here.sessions()[-1], record.failures)
     report_failures(record.failures, record.rows)

@@ -133,7 +133,8 @@ def _flags(command: Callable[..., Any]) -> dict[str, str]:
     for name, hint in typing.get_type_hints(command, include_extras=True).items():
         for info in getattr(hint, "__metadata__", ()):
             if isinstance(info, OptionInfo):
-                long = (flag for flag in info.param_decls or () if flag.startswith("--"))
+                spellings = (info.default, *(info.param_decls or ()))  # in Annotated the first is "default"
+                long = (flag for flag in spellings if isinstance(flag, str) and flag.startswith("--"))
                 options[name] = next(long, f"--{name.replace('_', '-')}").partition("/")[0]
     return options
 

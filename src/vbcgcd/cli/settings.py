@@ -153,9 +153,7 @@ def merge_settings(values: Sequence[tuple[str, Any]], config: Mapping[str, Any])
             continue
         whole = changes.get(name, config.get(name))
         if not isinstance(whole, Mapping) or not part:
-            raise InputError(
-                f"The setting {name!r} has no part {part!r}; only model and embedder_options have parts."
-            )
+            raise InputError(f"There is no setting {key!r}; only model and embedder_options have parts.")
         changes[name] = {**whole, part: value}
     return changes
 

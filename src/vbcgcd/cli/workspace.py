@@ -53,7 +53,7 @@ def sessions(
         infos = here.history()
         finish({"commands": infos}, as_json, lambda: show.commands(infos, _sources(here)))
         return
-    from vbcgcd.cli.interim import as_record
+    from vbcgcd.interim import as_record
 
     records = [as_record(info) for info in here.sessions()]
     steps = [] if records else ["vbcgcd learn LABELLED-DATA"]

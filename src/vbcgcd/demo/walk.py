@@ -145,7 +145,10 @@ class _Tour:
         self._type("cd", WORKSPACE)
         self._type("vbcgcd", "learn", f"../{PICTURES}/labelled", gap=False)
         with self.console.status("learning ..."):
-            record = self.workspace.learn(self.pictures / "labelled")
+            self.workspace.learn(self.pictures / "labelled")
+        from vbcgcd.interim import as_record
+
+        record = as_record(self.workspace.sessions()[-1])
         self._print(show_sessions.session(record))
         self.judge = Judge(self.workspace, self.pictures, self.truth, record.novel)
         self.verdicts.append(self.judge.base())
@@ -154,7 +157,10 @@ class _Tour:
         """One day without labels; then its novel categories are named."""
         self._type("vbcgcd", "discover", f"../{PICTURES}/{day}")
         with self.console.status("discovering ..."):
-            record = self.workspace.discover(self.pictures / day)
+            self.workspace.discover(self.pictures / day)
+        from vbcgcd.interim import as_record
+
+        record = as_record(self.workspace.sessions()[-1])
         novel = self.workspace.categories(n_samples=3, items=True, only=record.novel) if record.novel else ()
         self._print(show_sessions.session(record, novel))
         if not self.verdicts[1:]:

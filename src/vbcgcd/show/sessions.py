@@ -88,7 +88,7 @@ def session(
 def _labelled(record: SessionRecord, seconds: float, updated: bool) -> list[str]:
     lines = [
         f"Session {record.session}: learned {plural(record.n_novel, 'category', 'categories')} from "
-        f"{plural(record.rows, 'item')}{_source(record)} in {seconds:.1f} s.",
+        f"{plural(record.rows, 'item')}{_source(record, 'in')} ({seconds:.1f} s).",
         *_columns(record),
     ]
     known = plural(record.known_rows, "item")
@@ -109,7 +109,7 @@ def _labelled(record: SessionRecord, seconds: float, updated: bool) -> list[str]
 def _unlabelled(record: SessionRecord, seconds: float) -> list[str]:
     how = "estimated" if record.estimated else "set by you"
     lines = [
-        f"Session {record.session}: {plural(record.rows, 'item')}{_source(record)} in {seconds:.1f} s.",
+        f"Session {record.session}: {plural(record.rows, 'item')}{_source(record, 'from')} ({seconds:.1f} s).",
         *_columns(record),
     ]
     if not record.n_novel:
@@ -230,8 +230,8 @@ def _last(session: Mapping[str, Any]) -> str:
     return f"{session['session']}: {session['command']} {source}, {moment(session['time'])} UTC"
 
 
-def _source(record: SessionRecord) -> str:
-    return f" from {one_line(record.source, _SHORT)}" if record.source else ""
+def _source(record: SessionRecord, preposition: str) -> str:
+    return f" {preposition} {one_line(record.source, _SHORT)}" if record.source else ""
 
 
 def _columns(record: SessionRecord) -> list[str]:
