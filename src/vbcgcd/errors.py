@@ -1,7 +1,7 @@
 """The errors a user can meet. Each says what was given, what is allowed and what to do.
 
-They are data: a class for each kind of trouble, and the option at fault by its name, so that a command line or
-a page can point at its own form of that option without reading the message.
+They are data: a class for each kind of trouble, and the option at fault by its name, so that a command line
+or a page can point at its own form of that option without reading the message.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.items import Failure
@@ -96,12 +97,13 @@ class SessionRecord:
         When it was committed: UTC, ISO 8601.
     undone : bool
         Whether it was undone since.
-    labels_ : array (N,) or None
+    labels_ : array (N,)
         Category of each row: the best novel one if the row is novel with a probability of at least one half,
-        else the best known one. Like the next two it is not part of the JSON form.
-    probabilities_ : array (N, K) or None
+        else the best known one. Like the next two it is not part of the JSON form, and empty in a record that
+        was read from disk.
+    probabilities_ : array (N, K)
         Probability of each category, in the order in which categories were learned.
-    novelty_ : array (N,) or None
+    novelty_ : array (N,)
         Novelty before the session: uniform on [0, 1] for rows of known categories, high for novel ones.
 
     Examples
@@ -144,9 +146,9 @@ class SessionRecord:
     commit: int | None = None
     time: str = ""
     undone: bool = False
-    labels_: Array | None = field(default=None, compare=False, repr=False)
-    probabilities_: Array | None = field(default=None, compare=False, repr=False)
-    novelty_: Array | None = field(default=None, compare=False, repr=False)
+    labels_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
+    probabilities_: Array = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)
+    novelty_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
 
     @property
     def n_novel(self) -> int:
@@ -219,11 +221,13 @@ class SessionRecord:
 
         table = Table(title=f"Session {self.session}", title_justify="left")
         table.add_column("category")
-        for name in ("rows", "R before", "R after"):
+        for name in ("rows", "probability", "R before", "R after"):
             table.add_column(name, justify="right")
         for k, (category, name) in enumerate(self.novel.items()):
+            members = self.probabilities_[self.labels_ == category] if len(self.labels_) else np.empty(0)
+            sure = f"{members.max(axis=1).mean():.2f}" if len(members) else ""
             ratios = (f"{r[k]:+.1f}" if len(r) > k else "" for r in (self.ratio_before, self.ratio_after))
-            table.add_row(str(name), str(self.counts.get(category, 0)), *ratios)
+            table.add_row(str(name), str(self.counts.get(category, 0)), sure, *ratios)
         return Group(repr(self), table)
 
 
