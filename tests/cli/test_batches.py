@@ -127,7 +127,7 @@ def test_a_picture_is_explained(run, run_json, place, monkeypatch):
         def embed(self, items):
             return np.array([np.asarray(item, dtype=float)[0, 0] / 100 for item in items])
 
-    monkeypatch.setattr("vbcgcd.workspace.data.make_embedder", lambda name, *, kind, **options: Corners())
+    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **options: Corners())
     run("init", "n")
     run("learn", "pictures", "-w", "n")
     answer = run_json("explain", "pictures/light/3.png", "-w", "n")
@@ -213,8 +213,7 @@ def test_interrupted_work_leaves_the_workspace_as_it_was(run, animals, tree, mon
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("vbcgcd.workspace.sessions.named_by_terms", interrupted)
-    monkeypatch.setattr("vbcgcd.model.CategoryDiscoverer.discover", interrupted)
+    monkeypatch.setattr("vbcgcd.workspace.commands.sessions.run_session", interrupted)
     before = tree(animals)
     assert "Interrupted" in run("discover", "../batch.npz", "--again", code=130).output
     assert tree(animals) == before

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.cli.common import ExitCode
-from vbcgcd.workspace.lock import WriteLock
+from vbcgcd.workspace.log.lock import WriteLock
 
 
 @pytest.fixture
@@ -99,7 +99,6 @@ CASES = {
     "init ../n --set model.colour=1": "'colour'",
     "init ../n --set reject.x=1": "'reject.x'",
     "init ../n --kind video": "'video'",
-    "import ../broken.zip ../n": "../broken.zip",
     "import ../absent.zip ../n": "../absent.zip",
     "import ../probe.npz ../n": "not an export",
     "import ../broken.zip inner": "inside the workspace",
@@ -170,6 +169,12 @@ def test_what_needs_a_base_session_says_so(line, word, run, template, tree, monk
     assert tree(place) == before
 
 
+def test_a_damaged_export_is_told_from_wrong_input(run, place, data, tree):
+    before = tree(place)
+    assert "broken.zip" in run("import", "broken.zip", "n", code=ExitCode.DAMAGED).stderr
+    assert tree(place) == before
+
+
 def test_another_writer_is_named(run, animals, tree):
     with WriteLock(animals / ".lock", "discover"):
         before = tree(animals)
@@ -187,7 +192,7 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
         raise OSError(errno.EROFS, "Read-only file system")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.lock.os.open", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
     for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
@@ -230,7 +235,7 @@ def test_other_embedders_are_refused(run, letters, tree, place, monkeypatch):
     before = tree(place)
     message = run("discover", "../other.npz", code=2).stderr
     assert "This workspace is for texts" in message
-    monkeypatch.setattr("vbcgcd.workspace.data.make_embedder", lambda name, *, kind, **o: other)
+    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **o: other)
 
     class Other:
         name, kind, fingerprint, batch_size, dimension = "other", "text", "other-1", 64, 6

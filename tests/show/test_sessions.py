@@ -8,7 +8,7 @@ from rich.console import Console
 
 from vbcgcd.record import SessionRecord
 from vbcgcd.show import sessions as show
-from vbcgcd.workspace import CategoryInfo, CommandInfo, Undone
+from vbcgcd.workspace import CategoryInfo, CommandInfo, UndoResult
 
 LEARNED = SessionRecord(
     session=0,
@@ -126,8 +126,12 @@ def test_every_command_is_one_line_with_its_parameters():
 
 
 def test_undo_and_redo_name_the_command():
-    assert text(show.undo(Undone(4, "undo", 3, "rename"), "rename category=0")) == "Undid: rename category=0"
-    assert text(show.undo(Undone(4, "redo", 3, "rename"), "rename category=0")) == "Redid: rename category=0"
+    assert (
+        text(show.undo(UndoResult(4, "undo", 3, "rename"), "rename category=0")) == "Undid: rename category=0"
+    )
+    assert (
+        text(show.undo(UndoResult(4, "redo", 3, "rename"), "rename category=0")) == "Redid: rename category=0"
+    )
 
 
 def test_every_setting_has_a_meaning():

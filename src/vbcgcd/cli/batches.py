@@ -68,9 +68,6 @@ def learn(
             embedding_progress=steps.embedding,
             **columns,
         )
-    from vbcgcd.interim import as_record
-
-    record = as_record(here.sessions()[-1], record.failures)
     report_failures(record.failures, record.rows + record.unlabelled)
     finish(
         record,
@@ -118,9 +115,6 @@ def discover(
             embedding_progress=steps.embedding,
             **columns,
         )
-    from vbcgcd.interim import as_record
-
-    record = as_record(here.sessions()[-1], record.failures)
     report_failures(record.failures, record.rows)
     following = ["vbcgcd predict DATA", "vbcgcd report"]
     if record.novel:

@@ -121,7 +121,7 @@ def show(
     view = next(view for view in every if view.info.id == chosen)
     texts = _texts(here, (*view.typical, *view.doubtful))
     names = {other.info.id: other.info.name for other in every}
-    values = view.as_dict()
+    values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
     rename = f"vbcgcd categories rename {chosen} 'a better name'"
@@ -130,7 +130,7 @@ def show(
 
 def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:
     """Texts of items by commit and reference, "" where they are no longer available."""
-    contents = here.shown(items)
+    contents = here.item_contents(items)
     return {(item.commit, item.reference): part.text for item, part in zip(items, contents, strict=True)}
 
 

@@ -17,7 +17,7 @@ from vbcgcd.errors import InputError
 from vbcgcd.words import file_size, one_line, plural
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import Undone, Workspace
+    from vbcgcd.workspace import UndoResult, Workspace
 
 __all__ = ["demo", "export", "import_", "redo", "report", "sessions", "status", "undo", "verify"]
 
@@ -53,9 +53,7 @@ def sessions(
         infos = here.history()
         finish({"commands": infos}, as_json, lambda: show.commands(infos, _sources(here)))
         return
-    from vbcgcd.interim import as_record
-
-    records = [as_record(info) for info in here.sessions()]
+    records = here.sessions()
     steps = [] if records else ["vbcgcd learn LABELLED-DATA"]
     finish({"sessions": records}, as_json, lambda: show.sessions(records), steps=steps)
 
@@ -176,7 +174,7 @@ def demo(
     run_demo(console(), folder, seed=seed)
 
 
-def finish_undo(workspace: Workspace, result: Undone, as_json: bool) -> None:
+def finish_undo(workspace: Workspace, result: UndoResult, as_json: bool) -> None:
     """Print what undo or redo did."""
     from vbcgcd.show import sessions as show
 
@@ -197,7 +195,8 @@ def describe(workspace: Workspace, commit: int) -> str:
     return command_line(info, _sources(workspace).get(commit, ""))
 
 
-def _sources(workspace: Workspace) -> dict[int, str]:
+def _sources(workspace: Workspace) -> dict[int | None, str]:
+    """Where the data of each session came from, by commit."""
     return {record.commit: record.source for record in workspace.sessions()}
 
 
@@ -215,7 +214,7 @@ def _status(here: Workspace) -> dict[str, Any]:
         "categories": len(live),
         "labelled": len(live) - discovered,
         "discovered": discovered,
-        "items": sum(info.size for info in live),
+        "items": here.count_items(),
         "sessions": len(records),
         "last_session": None
         if last is None

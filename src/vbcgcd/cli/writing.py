@@ -35,7 +35,7 @@ def check_output(output: Path, data: Path) -> None:
             f"{output} is the data itself; choose another name for the predictions.", option="output"
         )
     if output.suffix.lower() == ".parquet":
-        from vbcgcd.workspace.assignments import check_pyarrow
+        from vbcgcd.workspace.log.files import check_pyarrow
 
         check_pyarrow()
 
@@ -70,7 +70,7 @@ def _jsonl(answers: Predictions, file: BinaryIO) -> None:
 
 
 def _parquet(answers: Predictions, file: BinaryIO) -> None:
-    from vbcgcd.workspace.assignments import check_pyarrow
+    from vbcgcd.workspace.log.files import check_pyarrow
 
     arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
     rows = list(answers.rows())

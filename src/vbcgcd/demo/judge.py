@@ -134,8 +134,8 @@ def accuracy_table(verdicts: Sequence[Verdict]) -> RenderableType:
     scores = [one.score for one in sessions]
     legend = (
         "All: all digits so far. Old: those known before the session. New: those that are novel in it. A "
-        "discovered category counts as the digit it matches best on the pictures of its own day, once and for "
-        f"all. Forgetting M_f: {100 * forgetting(base.score.all, scores):.1f} points. Discovery M_d: "
+        "discovered category counts as the digit it matches best on the pictures of its own day, once and "
+        f"for all. Forgetting M_f: {100 * forgetting(base.score.all, scores):.1f} points. Discovery M_d: "
         f"{100 * discovery(scores):.1f} %."
     )
     return Group(table, Text(legend))

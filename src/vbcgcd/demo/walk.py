@@ -16,6 +16,7 @@ from rich.padding import Padding
 from rich.text import Text
 from sklearn.datasets import load_digits
 
+from vbcgcd.checks import check_number
 from vbcgcd.demo.judge import Judge, Verdict, accuracy_table
 from vbcgcd.demo.pictures import (
     DAYS,
@@ -34,10 +35,9 @@ from vbcgcd.show import answers as show_answers
 from vbcgcd.show import categories as show_categories
 from vbcgcd.show import sessions as show_sessions
 from vbcgcd.show.tables import add_row, grid
-from vbcgcd.validation import check_number
 from vbcgcd.workspace import Predictions, Workspace
-from vbcgcd.workspace.assignments import check_pyarrow
-from vbcgcd.workspace.naming import unique_name
+from vbcgcd.workspace.commands.naming import unique_name
+from vbcgcd.workspace.log.files import check_pyarrow
 
 OPTIONS: dict[str, Any] = {"size": 8, "grey": True}
 EXCERPTS = 5
@@ -120,8 +120,8 @@ class _Tour:
         }
         total = sum(map(len, self.truth.values()))
         self.say(
-            f"{total:,} pictures of handwritten digits from scikit-learn are in {self.pictures}. Nobody tells "
-            "the workspace which digits are novel on a day, or how many there are.\n"
+            f"{total:,} pictures of handwritten digits from scikit-learn are in {self.pictures}. Nobody "
+            "tells the workspace which digits are novel on a day, or how many there are.\n"
         )
         table = grid("folder", ">pictures", "contents")
         for name, text in contents.items():
@@ -145,10 +145,7 @@ class _Tour:
         self._type("cd", WORKSPACE)
         self._type("vbcgcd", "learn", f"../{PICTURES}/labelled", gap=False)
         with self.console.status("learning ..."):
-            self.workspace.learn(self.pictures / "labelled")
-        from vbcgcd.interim import as_record
-
-        record = as_record(self.workspace.sessions()[-1])
+            record = self.workspace.learn(self.pictures / "labelled")
         self._print(show_sessions.session(record))
         self.judge = Judge(self.workspace, self.pictures, self.truth, record.novel)
         self.verdicts.append(self.judge.base())
@@ -157,10 +154,7 @@ class _Tour:
         """One day without labels; then its novel categories are named."""
         self._type("vbcgcd", "discover", f"../{PICTURES}/{day}")
         with self.console.status("discovering ..."):
-            self.workspace.discover(self.pictures / day)
-        from vbcgcd.interim import as_record
-
-        record = as_record(self.workspace.sessions()[-1])
+            record = self.workspace.discover(self.pictures / day)
         novel = self.workspace.categories(n_samples=3, items=True, only=record.novel) if record.novel else ()
         self._print(show_sessions.session(record, novel))
         if not self.verdicts[1:]:
@@ -191,8 +185,8 @@ class _Tour:
         nearest = infos[0].id if last.nearest is None else last.nearest
         before = self.workspace.predict(self.pictures / "held-out")
         self.say(
-            f"Is {last.name!r} a category of its own, or just {last.nearest_name!r}, the nearest one, in other "
-            "handwriting? Merge them, then change your mind."
+            f"Is {last.name!r} a category of its own, or just {last.nearest_name!r}, the nearest one, in "
+            "other handwriting? Merge them, then change your mind."
         )
         self._type("vbcgcd", "categories", "merge", str(nearest), str(last.id))
         self._print(show_categories.change(self.workspace.merge([nearest, last.id])))

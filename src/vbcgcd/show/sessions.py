@@ -15,7 +15,7 @@ from vbcgcd.words import file_size, moment, one_line, percent, plural, series
 
 if TYPE_CHECKING:
     from vbcgcd.record import SessionRecord
-    from vbcgcd.workspace import CategoryInfo, CommandInfo, Reported, Undone
+    from vbcgcd.workspace import CategoryInfo, CommandInfo, ReportResult, UndoResult
 
 #: The steps of an unlabelled session as the progress display names them.
 STEPS = {
@@ -24,7 +24,6 @@ STEPS = {
     "cluster": "clustering",
     "relabel": "separating known from novel items",
     "posterior": "learning the novel categories",
-    "label": "assigning items to categories",
     "assign": "assigning items to categories",
 }
 #: What each setting does, in one line.
@@ -108,10 +107,8 @@ def _labelled(record: SessionRecord, seconds: float, updated: bool) -> list[str]
 
 def _unlabelled(record: SessionRecord, seconds: float) -> list[str]:
     how = "estimated" if record.estimated else "set by you"
-    lines = [
-        f"Session {record.session}: {plural(record.rows, 'item')}{_source(record, 'from')} ({seconds:.1f} s).",
-        *_columns(record),
-    ]
+    items = plural(record.rows, "item") + _source(record, "from")
+    lines = [f"Session {record.session}: {items} ({seconds:.1f} s).", *_columns(record)]
     if not record.n_novel:
         return [*lines, f"All items are in known categories; there are no novel ones (number {how})."]
     novel = plural(record.n_novel, "novel category", "novel categories")
@@ -157,12 +154,12 @@ def creation(path: str | os.PathLike[str]) -> RenderableType:
     return Text(f"Created the workspace {one_line(path)}.")
 
 
-def undo(result: Undone, what: str) -> RenderableType:
+def undo(result: UndoResult, what: str) -> RenderableType:
     """What undo reverted, or redo did again; ``what`` is the command in one line."""
     return Text(f"{'Undid' if result.command == 'undo' else 'Redid'}: {what}")
 
 
-def commands(infos: Sequence[CommandInfo], sources: Mapping[int, str]) -> RenderableType:
+def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) -> RenderableType:
     """One line for each command; ``sources`` of the data by commit, where there was any."""
     table = grid(">no.", "time (UTC)", "command", "*details")
     for info in infos:
@@ -200,7 +197,7 @@ def settings(config: Mapping[str, Any]) -> RenderableType:
     return table
 
 
-def report(result: Reported, path: str | os.PathLike[str]) -> RenderableType:
+def report(result: ReportResult, path: str | os.PathLike[str]) -> RenderableType:
     """Where a report is and what is in it."""
     categories = plural(result.categories, "category", "categories")
     size = file_size(result.bytes)
