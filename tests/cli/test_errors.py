@@ -1,4 +1,4 @@
-"""Wrong input: one clear message on the error stream, exit code 2, and no file changed."""
+"""Errors of users: one clear message on the error stream, the exit code of its kind, and no file changed."""
 
 import errno
 import os
@@ -7,7 +7,8 @@ import shlex
 import numpy as np
 import pytest
 
-from vbcgcd.workspace.lock import WriteLock
+from vbcgcd.cli.common import ExitCode
+from vbcgcd.workspace.log.lock import WriteLock
 
 
 @pytest.fixture
@@ -35,82 +36,82 @@ def data(place):
     (place / "folder").mkdir()
 
 
+#: A command line, and what its message has to name: the file, value, option or command that matters.
 CASES = {
-    "learn ../absent.csv": "There is no file or folder ../absent.csv",
-    "learn ../empty.csv": "../empty.csv is empty",
-    "learn ../header.csv": "has no rows",
-    "learn ../no-rows.npz": "there is nothing in it",
-    "discover ../wide.npz": "have 6 numbers, those of ../wide.npz have 9",
+    "learn ../absent.csv": "../absent.csv",
+    "learn ../empty.csv": "../empty.csv",
+    "learn ../header.csv": "no rows",
+    "learn ../no-rows.npz": "../no-rows.npz",
+    "discover ../wide.npz": "9",
     "discover ../nan.npz": "NaN",
-    "predict ../texts.csv": "This workspace is for embeddings, ../texts.csv holds texts",
-    "learn ../two.csv": "say which with --kind.",
+    "predict ../texts.csv": "../texts.csv",
+    "learn ../two.csv": "../two.csv",
     "learn ../mixed.jsonl": "../mixed.jsonl",
-    "learn ../mixed-labels.jsonl": "mix numbers (1) and strings ('x')",
-    "learn ../latin.csv": "is not UTF-8 in line 2",
-    "learn ../images.csv": "2 of 2 image files",
-    "learn ../sheet.xlsx": "not known by its ending",
-    "learn .": ". is a workspace, not data",
-    "learn ../folder": "holds no pictures",
-    "learn ../batch.npz": "has no labels; say with --label",
-    "learn ../labelled.npz": "is session 0 already",
-    "discover ../batch.npz": "give --again to use it once more",
-    "learn ../labelled.npz --label z --again": "no array 'z'",
-    "learn ../texts.csv --text body": "no column 'body'",
-    "learn": "Missing argument 'DATA'",
+    "learn ../mixed-labels.jsonl": "'x'",
+    "learn ../latin.csv": "line 2",
+    "learn ../images.csv": "2 of 2",
+    "learn ../sheet.xlsx": "sheet.xlsx",
+    "learn .": "workspace",
+    "learn ../folder": "../folder",
+    "learn ../batch.npz": "label",
+    "learn ../labelled.npz": "session 0",
+    "discover ../batch.npz": "session 1",
+    "learn ../labelled.npz --label z --again": "'z'",
+    "learn ../texts.csv --text body": "'body'",
+    "learn": "DATA",
     "discover ../batch.npz --n-novel 0": "--n-novel",
-    "discover ../batch.npz --n-novel 51 --again": "--n-novel must be a whole number from 0 to 50",
-    "discover ../batch.npz --again --n-novel 99999999999999999999": "leave it out to estimate it",
+    "discover ../batch.npz --n-novel 51 --again": "from 0 to 50",
+    "discover ../batch.npz --again --n-novel 99999999999999999999": "from 0 to 50",
     "discover .": "is a workspace",
-    "predict ../probe.npz --reject 2": "reject must be",
-    "predict ../probe.npz -o ../probe.npz": "not known by its ending",
-    "predict ../texts.csv -o ../texts.csv": "is the data itself",
-    "predict ../texts.csv -o ../folder/../texts.csv": "is the data itself",
-    "predict ../probe.npz -o ../no/x.csv": "There is no folder",
-    "predict ../probe.npz -o x.txt": ".csv, .jsonl, .parquet",
-    "predict ../probe.npz --split x": "--split takes",
-    "explain nothing": "There is no file 'nothing' (this workspace is for embeddings)",
-    "explain ../probe.npz --row 40": "at most 39",
+    "predict ../probe.npz --reject 2": "2",
+    "predict ../probe.npz -o ../probe.npz": "--output",
+    "predict ../texts.csv -o ../texts.csv": "--output: ../texts.csv is the data",
+    "predict ../texts.csv -o ../folder/../texts.csv": "is the data",
+    "predict ../probe.npz -o ../no/x.csv": "--output: There is no folder",
+    "predict ../probe.npz -o x.txt": "'.txt'",
+    "predict ../probe.npz --split x": "--split",
+    "explain nothing": "'nothing'",
+    "explain ../probe.npz --row 40": "39",
     "explain ../a.png": "../a.png",
-    "categories show 99": "There is no category 99",
-    "categories show 1000000000000000000000000": "There is no category '1000000000000000000000000'",
-    "categories show cta": "did you mean 0 'cat'?",
-    "categories rename 0 dog": "'dog' is the name of category 1",
-    "categories rename 0 ''": "must be text that is not empty",
-    "categories merge 0": "at least two",
-    "categories merge 0 cat": "different categories",
-    "categories split 0 ../probe.npz --parts 30": "takes at least 60",
-    "categories split 0 ../probe.npz --name x": "2 different names",
+    "categories show 99": "99",
+    "categories show 1000000000000000000000000": "'1000000000000000000000000'",
+    "categories show cta": "Did you mean 0 'cat'?",
+    "categories rename 0 dog": "'dog'",
+    "categories rename 0 ''": "empty",
+    "categories merge 0": "two",
+    "categories merge 0 cat": "different",
+    "categories split 0 ../probe.npz --parts 30": "60",
+    "categories split 0 ../probe.npz --name x": "2",
     "categories split 0 .": "is a workspace",
-    "categories drop x": "There is no category 'x'",
-    "categories undo": "Use 'vbcgcd undo'",
-    "categories redo": "nothing to redo",
+    "categories drop x": "'x'",
+    "categories undo": "'vbcgcd undo'",
+    "categories redo": "redo",
     "categories --sort weight": "--sort",
-    "categories --json show 0": "--json stands before 'show'",
-    "categories --all drop 0": "--all stands before 'drop'",
-    "redo": "nothing to redo",
-    "init": "There is a workspace at",
-    "init inner": "would lie inside the workspace",
-    "init ../folder/x/y": "There is no folder",
+    "categories --json show 0": "Put --json after 'show'",
+    "categories --all drop 0": "Put --all after 'drop'",
+    "redo": "redo",
+    "init": "workspace",
+    "init inner": "inside the workspace",
+    "init ../folder/x/y": "folder",
     "init ../probe.npz": "is a file",
-    "init ../n --set x": "--set takes",
-    "init ../n --set colour=1": "no setting 'colour'",
-    "init ../n --set model.colour=1": "no option 'colour'",
-    "init ../n --set reject.x=1": "not a part of a setting",
-    "init ../n --kind video": "kind must be one of",
-    "import ../broken.zip ../n": "is not a complete export",
-    "import ../absent.zip ../n": "There is no file ../absent.zip",
-    "import ../probe.npz ../n": "is not an export",
-    "import ../broken.zip inner": "would lie inside the workspace",
-    "export ../broken.zip": "exists already",
-    "export ../no/x.zip": "there is no folder",
-    "config colour": "no setting 'colour'",
-    "config colour 1": "no setting 'colour'",
-    "config sample many": "sample must be a whole number",
-    "config model.covariance full": "cannot change after the base session",
-    "report -o x.txt": "ends in .html",
-    "report -o ../no/x.html": "there is no folder",
-    "status -w ../folder": "make one with 'vbcgcd init ../folder'",
-    "status -w ../absent": "There is no workspace at ../absent",
+    "init ../n --set x": "--set",
+    "init ../n --set colour=1": "'colour'",
+    "init ../n --set model.colour=1": "'colour'",
+    "init ../n --set reject.x=1": "'reject.x'",
+    "init ../n --kind video": "'video'",
+    "import ../absent.zip ../n": "../absent.zip",
+    "import ../probe.npz ../n": "not an export",
+    "import ../broken.zip inner": "inside the workspace",
+    "export ../broken.zip": "--force",
+    "export ../no/x.zip": "no folder",
+    "config colour": "'colour'",
+    "config colour 1": "'colour'",
+    "config sample many": "'many'",
+    "config model.covariance full": "model",
+    "report -o x.txt": "--output",
+    "report -o ../no/x.html": "no folder",
+    "status -w ../folder": "'vbcgcd init ../folder'",
+    "status -w ../absent": "../absent",
 }
 
 
@@ -155,8 +156,8 @@ def test_without_a_workspace_every_command_says_how_to_make_one(line, run, place
         ("explain hello", "learn"),
         ("categories show cat", "vbcgcd learn"),
         ("categories drop 0", "category 0"),
-        ("undo", "nothing left to undo"),
-        ("learn ../batch.npz", "no labels"),
+        ("undo", "undo"),
+        ("learn ../batch.npz", "label"),
     ],
 )
 def test_what_needs_a_base_session_says_so(line, word, run, template, tree, monkeypatch, place):
@@ -168,11 +169,17 @@ def test_what_needs_a_base_session_says_so(line, word, run, template, tree, monk
     assert tree(place) == before
 
 
+def test_a_damaged_export_is_told_from_wrong_input(run, place, data, tree):
+    before = tree(place)
+    assert "broken.zip" in run("import", "broken.zip", "n", code=ExitCode.DAMAGED).stderr
+    assert tree(place) == before
+
+
 def test_another_writer_is_named(run, animals, tree):
     with WriteLock(animals / ".lock", "discover"):
         before = tree(animals)
         for line in ("learn ../labelled.npz", "categories drop 0", "undo", "config sample 1"):
-            message = run(*line.split(), code=2).stderr
+            message = run(*line.split(), code=ExitCode.BUSY).stderr
             assert f"process {os.getpid()}" in message
             assert "discover, since" in message
         assert tree(animals) == before
@@ -185,12 +192,12 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
         raise OSError(errno.EROFS, "Read-only file system")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.lock.os.open", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
     for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
-        assert "Read-only file system" in run(*line.split(), code=2).stderr
+        assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
     for line in ("predict ../probe.npz -o out.csv", "report"):
-        assert "Read-only file system" in run(*line.split(), code=2).stderr
+        assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.undo()
     assert tree(animals) == before
 
@@ -200,7 +207,8 @@ def test_a_folder_without_permission_is_one_message(run, animals, tree):
     before = tree(animals)
     animals.chmod(0o555)
     try:
-        assert "Permission denied" in run("predict", "../probe.npz", "-o", "out.csv", code=2).stderr
+        result = run("predict", "../probe.npz", "-o", "out.csv", code=ExitCode.DISK)
+        assert "Permission denied" in result.stderr
     finally:
         animals.chmod(0o755)
     assert tree(animals) == before
@@ -227,7 +235,7 @@ def test_other_embedders_are_refused(run, letters, tree, place, monkeypatch):
     before = tree(place)
     message = run("discover", "../other.npz", code=2).stderr
     assert "This workspace is for texts" in message
-    monkeypatch.setattr("vbcgcd.workspace.data.make_embedder", lambda name, *, kind, **o: other)
+    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **o: other)
 
     class Other:
         name, kind, fingerprint, batch_size, dimension = "other", "text", "other-1", 64, 6

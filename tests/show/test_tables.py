@@ -1,13 +1,11 @@
 """Tables stay tables, whatever the names and texts are."""
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from vbcgcd.cli.show import categories as show
-from vbcgcd.cli.show.text import visible
+from vbcgcd.show import categories as show
+from vbcgcd.show.tables import category_table, facts, next_steps, sample_line
 from vbcgcd.workspace import CategoryInfo
 
 
@@ -74,15 +72,23 @@ def test_cells_beside_text_from_right_to_left_keep_their_places():
     assert "\u200e0.98" in after
 
 
-@settings(max_examples=60)
-@given(st.text(max_size=300), st.integers(2, 50))
-def test_visible_texts_are_one_short_line(text, limit):
-    shown = visible(text, limit)
-    assert len(shown) <= limit
-    assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in shown)
-    assert len(shown.splitlines()) <= 1
+def test_the_categories_of_a_session_are_listed_largest_first():
+    table = category_table([info(3, "a", "x"), info(4, "b", "y")], {3: 5, 4: 70})
+    lines = printed(table)
+    assert [line.split()[:3] for line in lines[2:]] == [["4", "b", "70"], ["3", "a", "5"]]
 
 
-def test_ordinary_texts_are_shown_as_they_are():
-    assert visible("naïve – 鶏 [x]") == "naïve – 鶏 [x]"
-    assert visible("a" * 10_000_000, 50) == "a" * 49 + "…"
+def test_empty_facts_are_left_out():
+    assert [line.split() for line in printed(facts({"a": "1", "b": "", "c": "[x]"}))] == [
+        ["a", "1"],
+        ["c", "[x]"],
+    ]
+
+
+def test_commands_to_run_next_stand_below_each_other():
+    assert printed(next_steps("one", "two")) == ["Next: one", "      two"]
+
+
+def test_items_without_a_text_are_called_by_reference_and_folder():
+    assert sample_line(["1.png", "2"], ["", "hello"], ["photos/monday", "t.csv"]) == "monday/1.png | hello"
+    assert sample_line(["1", "2"], [], []) == "1 | 2"
