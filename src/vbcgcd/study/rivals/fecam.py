@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from vbcgcd.study.rivals.gcd import unit_rows
+from vbcgcd.study.rivals.kmeans import unit_rows
 from vbcgcd.study.rivals.labelled_by_ours import LabelledByOurs
 from vbcgcd.study.rivals.ncm import category_means
 

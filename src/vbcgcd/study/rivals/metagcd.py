@@ -21,13 +21,11 @@ from vbcgcd.study.rivals.heads import (
     unit_rows,
     view_factor,
 )
+from vbcgcd.study.rivals.kmeans import pinned_kmeans
 
 Array = NDArray[Any]
 
-__all__ = ["MetaGcdFrozen", "contrastive", "neighbour_targets", "pinned_kmeans"]
-
-#: Rows drawn for each start of the pinned k-means, of which the best is taken.
-CANDIDATES = 10
+__all__ = ["MetaGcdFrozen", "contrastive", "neighbour_targets"]
 
 
 def contrastive(features: Tensor, targets: Tensor, temperature: float) -> Tensor:
@@ -59,59 +57,6 @@ def neighbour_targets(features: Tensor, threshold: float, temperature: float) ->
     near = (cosines >= threshold) & ~half.repeat(2, 2)
     weights = (cosines / temperature).masked_fill(~near, -torch.inf).softmax(1)
     return weights.nan_to_num(0)
-
-
-def pinned_kmeans(
-    rows: Array, pinned: Array, n_novel: int, rng: np.random.Generator, *, restarts: int = 10
-) -> Array:
-    """Spherical k-means whose first centroids (K, d) do not move; codes (N,) below K + n_novel.
-
-    Novel centroids start by k-means++ given the pinned ones; of several starts, the largest sum of cosines.
-    """
-    known = rows @ pinned.T
-    best_known, codes = known.max(1), known.argmax(1)
-    best = -np.inf
-    for _ in range(restarts if n_novel else 0):
-        novel = _lloyd(rows, _plus_plus(rows, best_known, n_novel, len(pinned), rng), best_known)
-        cosines = rows @ novel.T
-        score = np.maximum(cosines.max(1), best_known).sum()
-        if score > best:
-            best = score
-            codes = np.where(cosines.max(1) > best_known, len(pinned) + cosines.argmax(1), known.argmax(1))
-    return np.asarray(codes)
-
-
-def _plus_plus(rows: Array, best: Array, n_novel: int, n_known: int, rng: np.random.Generator) -> Array:
-    """Starts (J, d) by greedy k-means++: of several drawn candidates, the one that gains most cosine.
-
-    A drawn row gives way to the mean of the N / (K + J) rows nearest to it. By itself it would lose its whole
-    category to pinned means, which are nearer to a row than another row of its own category is.
-    """
-    nearest, chosen = best.copy(), []
-    size = max(1, len(rows) // (n_known + n_novel))
-    for _ in range(n_novel):
-        shares = np.maximum(1 - nearest, 0).astype(np.float64) + 1e-12
-        drawn = rng.choice(len(rows), CANDIDATES, p=shares / shares.sum())
-        around = np.argpartition(-(rows[drawn] @ rows.T), size - 1, axis=1)[:, :size]
-        means = unit_rows(rows[around].mean(1))
-        reached = np.maximum(nearest, means @ rows.T)
-        winner = int(reached.sum(1).argmax())
-        chosen.append(means[winner])
-        nearest = reached[winner]
-    return np.stack(chosen)
-
-
-def _lloyd(rows: Array, novel: Array, best_known: Array, *, steps: int = 100) -> Array:
-    """Move novel centroids (J, d) to the means of the rows that they win."""
-    for _ in range(steps):
-        cosines = rows @ novel.T
-        codes = np.where(cosines.max(1) > best_known, cosines.argmax(1), len(novel))
-        moved = unit_rows(unit_means(rows, codes, len(novel) + 1)[:-1])
-        moved = np.where(moved.any(1, keepdims=True), moved, novel)
-        if np.abs(moved - novel).max() < 1e-6:
-            break
-        novel = moved
-    return novel
 
 
 class MetaGcdFrozen(HeadRival):
@@ -238,7 +183,16 @@ class MetaGcdFrozen(HeadRival):
             projection = self._inner_step(projection, data[batch], generator)
         self.projection_ = projection.detach().cpu().numpy()
         self._set_head()
-        codes = pinned_kmeans(self._project(rows), self.weights_, n_novel, rng)
+        codes = pinned_kmeans(
+            self._project(rows),
+            self.weights_,
+            n_novel,
+            rng=rng,
+            n_restarts=10,
+            max_iterations=100,
+            tolerance=1e-10,
+            spherical=True,
+        ).labels
         means = unit_means(rows, codes, n_known + n_novel)[n_known:]
         self.means_ = np.concatenate([self.means_, means])
         self._set_head()

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky
 from scipy.special import gammaln, multigammaln
 
-from vbcgcd.study.rivals.gcd import semi_supervised_kmeans
+from vbcgcd.study.rivals.kmeans import pinned_kmeans
 
 Array = NDArray[Any]
 
@@ -105,7 +105,7 @@ def split_and_merge(
     """Find new clusters beside pinned ones, and their number.
 
     Each round proposes to split every new cluster by 2-means, then to merge each of the others with its
-    nearest, then lets semi-supervised k-means settle. It ends when a round changes nothing.
+    nearest, then lets pinned k-means settle. It ends when a round changes nothing.
 
     Parameters
     ----------
@@ -124,8 +124,8 @@ def split_and_merge(
     -------
     SplitMerge
     """
-    found = semi_supervised_kmeans(rows, pinned, min(n_start, len(rows)), rng=rng, n_restarts=10)
-    centroids, labels = _without_empty(found.centroids, found.labels, len(pinned))
+    clusters = pinned_kmeans(rows, pinned, min(n_start, len(rows)), rng=rng, n_restarts=10)
+    centroids, labels = _without_empty(clusters.centroids, clusters.labels, len(pinned))
     n_rounds = 0
     for n_rounds in range(1, max_rounds + 1):  # noqa: B007
         members = [rows[labels == len(pinned) + j] for j in range(len(centroids))]
@@ -178,7 +178,7 @@ def _merged(kept: list[Array], prior: NiwPrior, alpha: float, rng: np.random.Gen
 def _halves(rows: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     if len(rows) < 2:
         return rows, rows[:0]
-    labels = semi_supervised_kmeans(rows, rows[:0], 2, rng=rng, n_restarts=5).labels
+    labels = pinned_kmeans(rows, rows[:0], 2, rng=rng, n_restarts=5).labels
     return rows[labels == 0], rows[labels == 1]
 
 
