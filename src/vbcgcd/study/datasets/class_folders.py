@@ -58,7 +58,7 @@ def _selected(path: Path, train: str, classes: Classes | None) -> list[str]:
         classes = [line if line in known else line.split()[0] for line in lines]
     missing = sorted(set(classes) - set(present))
     if missing or not classes:
-        problem = f"{len(missing)} of them have no folder in {path / train}, first {missing[0]!r}"
+        problem = f"{len(missing)} have no folder in {path / train}, first {', '.join(missing[:1])}"
         raise InputError(
             f"The list {source} has {len(classes)} classes; {problem if missing else 'list at least one'}.",
             option="classes",
