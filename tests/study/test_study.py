@@ -11,14 +11,12 @@ from vbcgcd.study.plans import write_plan
 from vbcgcd.study.protocol import Experiment, Run, Variant, sweep
 from vbcgcd.study.records import Results
 
-FAST = {"n_components": 8}
-
 
 @pytest.fixture(scope="module")
 def experiment():
     variants = (
-        Variant("ours", Run("ours", FAST)),
-        Variant("aligned", Run("ours", {**FAST, "alignment": 0.0})),
+        Variant("means", Run("ncm-kmeans")),
+        Variant("k-means", Run("gcd-frozen", {"n_restarts": 2})),
     )
     return Experiment("try", "A try", "?", variants, ("sessions", "summary", "stream"))
 
@@ -101,8 +99,8 @@ def test_results_of_different_versions_are_not_mixed(experiment, small_data, sma
     content = json.loads(path.read_text())
     older = {**content, "key": "older", "version": "0.0.1", "plan": {**content["plan"], "seed": 7}}
     path.write_text(json.dumps(older) + "\n" + path.read_text())
-    old, new = sorted(read_studies(one, tmp_path), key=lambda s: s.runs["ours"][0].version)
-    assert [[r.plan.seed for r in s.runs["ours"]] for s in (old, new)] == [[7], [0]]
+    old, new = sorted(read_studies(one, tmp_path), key=lambda s: s.runs["means"][0].version)
+    assert [[r.plan.seed for r in s.runs["means"]] for s in (old, new)] == [[7], [0]]
     assert "0.0.1" in old.table().title
     assert vbcgcd.__version__ not in new.table().title
     run_study(one, small_data, plan=small_plans[0], output=tmp_path)
@@ -138,7 +136,7 @@ def test_without_output_nothing_is_written(experiment, small_data, small_plans, 
     assert list(tmp_path.iterdir()) == []
     assert [s.step for s in steps] == ["fit", "session 1 of 2", "session 2 of 2", "upper bound", "finished"]
     assert [(s.completed, s.total) for s in steps] == [(0, 1)] * 4 + [(1, 1)]
-    assert {(s.label, s.seed) for s in steps} == {("ours", 0)}
+    assert {(s.label, s.seed) for s in steps} == {("means", 0)}
 
 
 def test_tables_are_found_by_kind(experiment, small_data, small_plans):
@@ -157,9 +155,9 @@ def test_two_embeddings_are_compared(small_data, small_plans, executed):
     with pytest.raises(InputError, match="two embeddings") as caught:
         run_study("backbone", small_data, plan=small_plans[0])
     assert caught.value.option == "second"
-    pair = (Variant("first", Run("ours", FAST)), Variant("second", Run("ours", FAST), second=True))
+    pair = (Variant("first", Run("ncm-kmeans")), Variant("second", Run("ncm-kmeans"), second=True))
     both = dataclasses.replace(EXPERIMENTS["backbone"], variants=pair)
-    other = dataclasses.replace(small_data, train_x=small_data.train_x[:, ::-1], name="other")
+    other = dataclasses.replace(small_data, train_x=small_data.train_x + 1, name="other")
     result = run_study(both, small_data, plan=small_plans[0], second=other)
     assert [r.data for group in result.runs.values() for r in group] == ["digits", "other"]
     assert len(set(executed)) == 2
