@@ -227,7 +227,7 @@ def _report(
 
 
 def _choose(experiment: str | Experiment, methods: Methods | None, options: Options | None) -> Experiment:
-    """The experiment by name, over the methods asked for."""
+    """The experiment by name, over the methods if there are any."""
     if isinstance(experiment, str):
         check_choice("experiment", experiment, tuple(EXPERIMENTS))
         experiment = EXPERIMENTS[experiment]

@@ -285,7 +285,7 @@ def _cost(c: _Context) -> ResultTable:
     ours = [seconds(r) for r in c.groups.get("ours", ())]
     reference = float(np.mean(ours)) if ours else math.nan
 
-    def kept(r: RunRecord) -> float:
+    def memory(r: RunRecord) -> float:
         last = r.sessions[-1]
         return last.nbytes / last.n_categories / 1024 if last.nbytes else math.nan
 
@@ -294,7 +294,7 @@ def _cost(c: _Context) -> ResultTable:
         _Column("session s", seconds, lambda v: _mean(v, 2, 1)),
         _Column("x ours", lambda r: seconds(r) / reference, lambda v: _mean(v, 2, 1)),
         _Column("peak MB", lambda r: max(s.peak_bytes for s in r.sessions) / 2**20, lambda v: _mean(v, 0, 1)),
-        _Column("kB/category", kept, lambda v: _mean(v, 1, 1)),
+        _Column("kB/category", memory, lambda v: _mean(v, 1, 1)),
     )
     notes = (
         "fit, session: seconds. x ours: seconds of a session relative to ours. peak: memory of a session "

@@ -19,7 +19,7 @@ from vbcgcd.study.scoring import FrozenMatch, score_session
 Array = NDArray[Any]
 #: Points along the path from prior to posterior.
 N_POINTS = 33
-#: Dimensions shown of one category.
+#: Dimensions of the figures of one category.
 N_DIMENSIONS, N_SHOWN = 8, 40
 
 __all__ = [

@@ -114,7 +114,7 @@ class _Gaussians:
         self.matrix_moments = torch.zeros_like(self.matrix), torch.zeros_like(self.matrix)
 
     def step(self, rows: Tensor, weight: Tensor, active: Tensor, rate: float, count: int) -> Tensor:
-        """One step of the active Gaussians; tells which stayed positive definite, the others do not move."""
+        """One step of the active Gaussians; returns which stayed positive definite. Others do not move."""
         chosen = slice(None) if len(active) == len(self.mean) else active  # a slice copies nothing
         by_mean, by_matrix = likelihood_gradient(rows, weight, self.mean[chosen], self.factor[chosen])
         mean = _adam(self.mean, by_mean, self.mean_moments, chosen, rate, count)

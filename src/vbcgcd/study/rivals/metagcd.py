@@ -1,4 +1,4 @@
-"""MetaGCD on frozen embeddings: a projection that learned to learn from unlabelled rows, and centroids."""
+"""MetaGCD on frozen embeddings: a meta-learned projection, and centroids."""
 
 from __future__ import annotations
 
@@ -69,8 +69,9 @@ class MetaGcdFrozen(HeadRival):
     Dropped or changed: the ViT's last block becomes a residual projection g; the second view is noise within
     a category (see `heads.second_view`); neighbours are looked for in the batch; both rates are 0.1. A
     session adapts g by one pass of the inner loss, then runs k-means with the known centroids pinned;
-    centroids are kept before g and projected anew, so they follow it. The neighbours' 0.85 fits only because
-    the outer loss draws categories together: among raw image embeddings hardly any two rows are so near.
+    centroids are stored before g and projected again, so they follow it. The neighbours' 0.85 fits only
+    because the outer loss draws categories together: among raw image embeddings hardly any two rows are so
+    near.
 
     Frozen embeddings leave little of the meta-learning: on labelled text embeddings an inner step was seen to
     turn a row by a fifth of a degree, so that what is learned is in effect supervised contrastive. K-means
@@ -199,14 +200,14 @@ class MetaGcdFrozen(HeadRival):
         return codes, novelty
 
     def _set_head(self) -> None:
-        """Centroids are kept before the projection, linear up to length, and follow it as it moves."""
+        """Project the centroids, which are stored before the projection and so follow it as it moves."""
         self.weights_ = self._project(self.means_)
 
 
 def _pseudo_session(codes: Array, n_categories: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Rows of a rehearsed stream, and all labelled rows of its categories.
 
-    Half of the categories are as if known, a fifth as if novel; the stream holds every row of the novel ones
+    Half of the categories play the known ones, a fifth the novel ones; the stream has every row of the novel ones
     and one in sixteen of the known ones, as in the plans of the papers.
     """
     order = rng.permutation(n_categories)
