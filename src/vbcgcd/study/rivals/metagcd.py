@@ -207,8 +207,8 @@ class MetaGcdFrozen(HeadRival):
 def _pseudo_session(codes: Array, n_categories: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Rows of a rehearsed stream, and all labelled rows of its categories.
 
-    Half of the categories play the known ones, a fifth the novel ones; the stream has every row of the novel ones
-    and one in sixteen of the known ones, as in the plans of the papers.
+    Half of the categories play the known ones, a fifth the novel ones. The stream has every row of the novel
+    categories and one in sixteen of the known ones, as in the plans of the papers.
     """
     order = rng.permutation(n_categories)
     half, fifth = max(1, n_categories // 2), max(1, n_categories // 5)
