@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.datasets import load_items
+from vbcgcd.study.datasets import Dataset, load_items
 
 
 @pytest.fixture
@@ -50,12 +50,12 @@ def test_pictures_and_a_split_by_seed(saved):
         ),
         ({"x": np.eye(2)}, {}, "lacks y"),
         ({"z": np.eye(2)}, {}, "lacks x, y"),
-        (four(names=np.array(["a", "b"])), {}, "labels from 0 to 2 for 2 class names"),
-        (four(names=np.array(["a", "b", "a"])), {}, "names of .* must hold different strings"),
-        (four(names=np.arange(3)), {}, "names of .* must hold different strings"),
+        (four(names=np.array(["a", "b"])), {}, "labels from 0 to 2, but there are 2 class names"),
+        (four(names=np.array(["a", "b", "a"])), {}, "names of .* must hold distinct strings"),
+        (four(names=np.arange(3)), {}, "names of .* must hold distinct strings"),
         (four(), {"test_share": 0.5}, "for arrays without a split"),
         (four(names=np.array([{}], dtype=object)), {}, "pickles can run code"),
-        ({**four(), "test_x": np.eye(2)[:, :1]}, {}, "2 numbers in train, 1 in test"),
+        ({**four(), "test_x": np.eye(2)[:, :1]}, {}, "2 dimensions in train but 1 in test"),
         ({**four(), "train_y": np.array([0.5, 1])}, {}, "strings or whole numbers"),
     ],
 )
@@ -79,3 +79,18 @@ def test_real_files(real_data, file, kind, train, test, classes, shape):
     assert data.train.values.shape[1:] == shape
     assert data.class_names == tuple(sorted(data.class_names))
     assert len(set(np.bincount(data.test.labels))) == 1
+
+
+def test_datasets_have_fingerprints():
+    rng = np.random.default_rng(0)
+    x, y = rng.standard_normal((4, 3)), np.arange(4)
+    data = Dataset(x, y, x, y)
+    assert data.digest == Dataset(x.copy(), y.astype(np.int32), x.copy(), y, "another name").digest
+    assert data.digest != Dataset(x, y, x + 1e-9, y).digest
+    assert data.digest != Dataset(x, y[::-1], x, y).digest
+
+
+def test_codes_have_class_names_and_names_are_their_own():
+    x = np.eye(2)
+    data = Dataset(x, np.arange(2), x, np.arange(2), class_names=("cat", "dog"))
+    assert [data.class_name(label) for label in (np.int64(1), 0, 2, "cow")] == ["dog", "cat", "2", "cow"]

@@ -4,7 +4,11 @@ import numpy as np
 import pytest
 
 from vbcgcd.errors import InputError
+from vbcgcd.items import Items
+from vbcgcd.items.tables import TABLES
 from vbcgcd.study.datasets import load_items
+from vbcgcd.study.datasets.load import layout_of
+from vbcgcd.study.datasets.tables import join_items
 
 
 @pytest.fixture
@@ -30,7 +34,7 @@ def rows(*splits, header="split"):
         (["train", "training", "validation", "valid"], [0, 1], [2, 3]),
     ],
 )
-def test_a_column_tells_the_parts(table, splits, train, test):
+def test_a_column_has_the_parts(table, splits, train, test):
     data = load_items(table(rows(*splits)))
     assert data.train.values == [f"t{i}" for i in train]
     assert data.test.values == [f"t{i}" for i in test]
@@ -39,7 +43,7 @@ def test_a_column_tells_the_parts(table, splits, train, test):
     assert (data.name, data.class_names) == ("t", ("a", "b"))
 
 
-def test_the_column_can_be_said(table):
+def test_the_column_can_be_named(table):
     path = table(rows("train", "test", header="part of"))
     assert load_items(path, split="part of", text="text").test.values == ["t1"]
 
@@ -83,14 +87,14 @@ def test_a_folder_of_tables(table, val):
     ("text", "options", "words"),
     [
         (rows("train", "test"), {"seed": 1}, "test_share and seed are for data without a split"),
-        (rows("train", "train"), {}, "has only train; say train and test"),
+        (rows("train", "train"), {}, "has only train; it needs train and test"),
         (rows("test", "test"), {}, "has only test"),
-        (rows("a", "b"), {"split": "split"}, "holds 'a'; parts are dev, test"),
-        (rows("a", "b"), {"split": "part"}, "no column 'part' to split by, only split, label, text"),
+        (rows("a", "b"), {"split": "split"}, "has 'a'; use dev, test"),
+        (rows("a", "b"), {"split": "part"}, "no column 'part' to split by; it has split, label, text"),
         ("text\nx\ny\n", {}, "2 of 2 items in .* have no label"),
         ("text,label\nx,a\ny,\n", {}, "1 of 2 items in .* have no label"),
-        ("text,label\nx,a\n", {"classes": ["a"]}, "classes= cannot be used with the layout table"),
-        ("text,label\nx,a\n", {"colour": 1}, "colour= cannot be used"),
+        ("text,label\nx,a\n", {"classes": ["a"]}, "classes cannot be used with the layout table"),
+        ("text,label\nx,a\n", {"colour": 1}, "colour cannot be used"),
         ("a,b,label\nx,y,z\n", {}, "not clear"),
     ],
 )
@@ -106,7 +110,7 @@ def test_folders_of_tables_that_do_not_fit(table):
     table("text,label\nx,1\n", "d/test.csv")
     with pytest.raises(InputError, match="numbers in one part and strings"):
         load_items(path)
-    with pytest.raises(InputError, match="split= is for one table"):
+    with pytest.raises(InputError, match="needs no split column"):
         load_items(path, split="s")
     with pytest.raises(InputError, match="the tables of the folder are the parts"):
         load_items(path, seed=3)
@@ -123,3 +127,39 @@ def test_clinc150(real_data):
     with np.load(real_data / "clinc150-minilm.npz") as arrays:
         assert data.class_names == tuple(arrays["names"])
         np.testing.assert_array_equal(data.test.labels, arrays["test_y"])
+
+
+@pytest.mark.parametrize("suffix", TABLES)
+def test_every_kind_of_table_is_recognised(tmp_path, suffix):
+    (tmp_path / f"t{suffix}").touch()
+    assert layout_of(tmp_path / f"t{suffix}").name == "table"
+
+
+def texts(*labels):
+    references = [str(i) for i in range(len(labels))]
+    return Items("text", [f"t{i}" for i in references], references, "m", np.array(labels))
+
+
+def vectors(d, label=0):
+    return Items("embedding", np.ones((1, d)), ["0"], "m", np.array([label]))
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ([texts("a"), texts(1)], "mix labels"),
+        ([texts("a"), vectors(2)], "different kinds"),
+        ([vectors(3), vectors(2)], "different shapes"),
+        ([texts("a"), Items("text", ["x"], ["0"], "n")], "no labels"),
+    ],
+)
+def test_items_that_cannot_be_joined(parts, words):
+    with pytest.raises(InputError, match=words):
+        join_items(parts, "ab")
+
+
+def test_joined_items_follow_each_other():
+    joined = join_items([texts("a", "b"), texts("long")], ["x/", "y/"])
+    assert joined.references == ["x/0", "x/1", "y/0"]
+    assert joined.labels.tolist() == ["a", "b", "long"]
+    assert join_items([vectors(2), vectors(2, 5)], "ab").values.shape == (2, 2)
