@@ -237,8 +237,8 @@ def tell_failures(failures: Sequence[Failure], embedded: int | None = None) -> N
 def _single(item: str, kind: str | None) -> Items | None:
     """One item that is given itself: a picture, or a text where no such file exists; None for data."""
     from vbcgcd.items import Items
-    from vbcgcd.items.natures import is_picture
-    from vbcgcd.items.read import ARRAYS
+    from vbcgcd.items.arrays import ARRAYS
+    from vbcgcd.items.cells import is_picture
     from vbcgcd.items.tables import TABLES
 
     if os.path.isfile(item) and is_picture(item):
