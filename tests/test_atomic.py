@@ -41,9 +41,8 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(target, monkeypatch, fun
 
 
 def test_an_error_of_the_writer_leaves_no_new_file(tmp_path):
-    with pytest.raises(RuntimeError), atomic_file(tmp_path / "new") as out:
-        out.write(b"half")
-        raise RuntimeError
+    with pytest.raises(TypeError):
+        write(tmp_path / "new", "text where bytes belong")
     assert list(tmp_path.iterdir()) == []
 
 

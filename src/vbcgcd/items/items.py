@@ -32,7 +32,7 @@ class Failure:
 
     Examples
     --------
-    >>> Failure("photos/7.png", "is not a picture").reference
+    >>> Failure("photos/7.png", "not a picture").reference
     'photos/7.png'
     """
 
