@@ -41,7 +41,6 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "alignment: R = 0": {"alignment": 0.0},
     "no whitening": {"whiten": False},
     "prior strength: evidence": {"prior_strength": "evidence"},
-    "covariance: shared": {"covariance": "shared"},
     "D = 128": {"n_components": 128},
     "D = 128, SVI": {"n_components": 128, "inference": "svi"},
 }

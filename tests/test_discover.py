@@ -104,10 +104,9 @@ COMBINATIONS = [
         ("mixture", "kmeans", "gmm", "hdbscan"),
         ("confident", "none", "filter", "reassign", "em"),
         ("exact", "svi"),
-        ("full", "diagonal", "shared"),
+        ("full", "diagonal"),
         (None, 0.0),
     )
-    if values[2:4] != ("svi", "shared")
 ]
 
 
@@ -174,7 +173,7 @@ def test_a_clusterer_of_ones_own(small):
 # Laws
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_known_posteriors_stay_bit_for_bit(small, covariance):
     model = fit(small, covariance=covariance)
     before = model.posterior_
@@ -263,7 +262,7 @@ def test_no_seed_is_allowed(small):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"covariance": "shared"}, {"covariance": "diagonal", "dtype": "float64"}, {"predictive": "student"}],
+    [{}, {"covariance": "diagonal", "dtype": "float64"}, {"predictive": "student"}],
     ids=str,
 )
 @pytest.mark.parametrize("strings", [False, True])
@@ -459,7 +458,7 @@ def test_rows_without_weight_do_not_update_known_categories(small):
 # Updates of what is known
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_sure_rows_update_their_known_categories_alone(small, covariance):
     batch, truth = (
         small.batch[np.isin(small.truth, [0, 1, 7, 8])],
@@ -479,11 +478,11 @@ def test_sure_rows_update_their_known_categories_alone(small, covariance):
             np.array_equal(getattr(model.posterior_, n)[k], getattr(before, n)[k]) for n in ("mean", "kappa")
         ]
         assert all(same) == (added[k] == 0)
-        if added[k] == 0 and covariance != "shared":
+        if added[k] == 0:
             np.testing.assert_array_equal(model.posterior_.factor[k], before.factor[k])
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_partial_fit_equals_learning_at_once(digit_problem, covariance):
     rows, labels, batch, truth = digit_problem
     more, names = batch[truth < 6], truth[truth < 6]
@@ -496,9 +495,8 @@ def test_partial_fit_equals_learning_at_once(digit_problem, covariance):
     want = posterior_of(prior, statistics)
     np.testing.assert_allclose(model.posterior_.mean, want.mean, atol=1e-4)
     np.testing.assert_allclose(model.posterior_.kappa, want.kappa)
-    if structure != "shared":
-        np.testing.assert_allclose(model.posterior_.nu, want.nu)
-        np.testing.assert_allclose(model.posterior_.factor, want.factor, rtol=1e-3, atol=2e-3)
+    np.testing.assert_allclose(model.posterior_.nu, want.nu)
+    np.testing.assert_allclose(model.posterior_.factor, want.factor, rtol=1e-3, atol=2e-3)
     assert model.classes_.tolist() == list(range(6))
 
 

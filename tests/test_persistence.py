@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer, InputError
-from vbcgcd.archive import write_archive
+from vbcgcd.archive import read_archive, write_archive
 from vbcgcd.persistence import KIND, VERSION, read_model, write_model
 
 CLASSES = {
@@ -26,7 +26,7 @@ def test_labels_round_trip_with_their_kind(fitted, tmp_path, kind):
     assert classes.tolist() == CLASSES[kind].tolist()
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_knowledge_round_trips_bit_for_bit(small, tmp_path, covariance, dtype):
     model = CategoryDiscoverer(covariance=covariance, dtype=dtype).fit(small.rows, small.labels)
@@ -72,4 +72,13 @@ def test_a_truncated_model_is_refused(fitted, tmp_path):
     data = (tmp_path / "m").read_bytes()
     (tmp_path / "m").write_bytes(data[:-100])
     with pytest.raises(InputError, match="not a complete"):
+        CategoryDiscoverer.load(tmp_path / "m")
+
+
+def test_a_model_with_a_covariance_that_was_removed_is_refused_by_name(fitted, tmp_path):
+    fitted.save(tmp_path / "m")
+    arrays, state = read_archive(tmp_path / "m", KIND, VERSION)
+    state["prior"]["structure"] = state["values"]["params"]["covariance"] = "shared"
+    write_archive(tmp_path / "m", KIND, VERSION, arrays, state)
+    with pytest.raises(InputError, match=r"'shared'.*'full' or 'diagonal'"):
         CategoryDiscoverer.load(tmp_path / "m")

@@ -1,23 +1,97 @@
-"""The errors a user can meet. Each says what was given, what is allowed and what to do."""
+"""The errors a user can meet. Each says what was given, what is allowed and what to do.
+
+They are data: a class for each kind of trouble, and the option at fault by its name, so that a command line
+or a page can point at its own form of that option without reading the message.
+"""
 
 from __future__ import annotations
 
-from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+import os
 
-__all__ = ["InputError", "NotFittedError", "NumericalError", "VbcgcdError"]
+__all__ = [
+    "DiskError",
+    "InputError",
+    "MissingFileError",
+    "NotFittedError",
+    "NumericalError",
+    "VbcgcdError",
+    "WorkspaceBusy",
+    "WorkspaceDamaged",
+]
 
 
 class VbcgcdError(Exception):
-    """Base class of every error raised on purpose by vbcgcd."""
+    """Base class of every error that vbcgcd raises on purpose.
+
+    Examples
+    --------
+    >>> from vbcgcd import CategoryDiscoverer, VbcgcdError
+    >>> try:
+    ...     CategoryDiscoverer(covariance="round").fit([[0.0], [1.0]], ["a", "b"])
+    ... except VbcgcdError as error:
+    ...     print(error.option)
+    covariance
+    """
+
+    #: Name of the option at fault, as Python spells it; None where no single option is.
+    option: str | None = None
 
 
 class InputError(VbcgcdError, ValueError):
-    """An argument or an array that cannot be used as given."""
+    """An argument, an array or a file that cannot be used.
+
+    Parameters
+    ----------
+    message : str
+    option : str, optional
+        Name of the option at fault, as Python spells it.
+
+    Examples
+    --------
+    >>> InputError("n_novel must be at least 1, got 0.", option="n_novel").option
+    'n_novel'
+    """
+
+    def __init__(self, message: str = "", *, option: str | None = None) -> None:
+        super().__init__(message)
+        self.option = option
 
 
-class NotFittedError(VbcgcdError, _SklearnNotFittedError):  # type: ignore[misc]
-    """The model is asked for an answer before ``fit``."""
+class MissingFileError(InputError):
+    """A file or folder that does not exist."""
+
+
+class NotFittedError(VbcgcdError, ValueError, AttributeError):
+    """The model was asked for an answer before ``fit``."""
 
 
 class NumericalError(VbcgcdError, ArithmeticError):
     """A matrix that should be positive definite is not."""
+
+
+class DiskError(VbcgcdError):
+    """Something could not be written: the disk is full, read-only or failing.
+
+    Parameters
+    ----------
+    message : str
+    cause : OSError, optional
+        What the operating system said; its ``errno`` tells the kinds apart.
+    """
+
+    def __init__(self, message: str = "", *, cause: OSError | None = None) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+    @classmethod
+    def writing(cls, path: str | os.PathLike[str], cause: OSError) -> DiskError:
+        """The error for a file that could not be written."""
+        return cls(f"Cannot write {os.fspath(path)}: {cause.strerror or cause}.", cause=cause)
+
+
+class WorkspaceBusy(VbcgcdError):
+    """Another process is writing to the workspace."""
+
+
+class WorkspaceDamaged(VbcgcdError):
+    """A file of the workspace is missing or is not what was written."""

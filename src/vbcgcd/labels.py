@@ -11,7 +11,7 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["NONE_OF_THESE", "appended", "new_labels", "reject_label"]
+__all__ = ["NONE_OF_THESE", "appended", "new_labels", "reject_label", "with_refusals"]
 
 #: The answer of ``predict(X, reject=...)`` where labels are strings; integers answer -1.
 NONE_OF_THESE = "none of these"
@@ -74,3 +74,21 @@ def reject_label(classes: Array) -> Any:
     if NONE_OF_THESE in classes.tolist():
         raise InputError(f"{NONE_OF_THESE!r} is one of the labels; give another reject_label.")
     return NONE_OF_THESE
+
+
+def with_refusals(labels: Array, refused: Array, classes: Array, answer: Any = None) -> Array:
+    """Labels, with an answer such as "none of these" where rows are refused, array (N,).
+
+    Parameters
+    ----------
+    labels : array (N,)
+    refused : boolean array (N,)
+    classes : array (K,)
+        All labels that can be given.
+    answer : optional
+        What stands for a refusal; by default -1 among numbers and "none of these" among strings.
+    """
+    refusal = np.array([reject_label(classes) if answer is None else answer])
+    same = (refusal.dtype.kind in "iuf") == (labels.dtype.kind in "iuf") and labels.dtype.kind != "O"
+    kind = np.result_type(labels.dtype, refusal.dtype) if same else np.dtype(object)
+    return np.where(refused, refusal.astype(kind), labels.astype(kind))

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import read_archive, write_archive
-from vbcgcd.bayes import Classifier, Posterior, Prior
+from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.novelty import Novelty
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.rehearsal import CategoryPrice
+from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 KIND, VERSION = "vbcgcd-model", 1
@@ -31,7 +32,6 @@ def write_model(
     arrays = {
         "reducer.center": reducer.center,
         "reducer.projection": reducer.projection,
-        "reducer.between": reducer.between,
         "posterior.mean": posterior.mean,
         "posterior.kappa": posterior.kappa,
         "posterior.nu": posterior.nu,
@@ -45,7 +45,12 @@ def write_model(
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
         "prior": asdict(knowledge.prior),
-        "reducer": {"whitened": reducer.whitened, "unit": reducer.unit, "shrinkage": reducer.shrinkage},
+        "reducer": {
+            "whitened": reducer.whitened,
+            "unit": reducer.unit,
+            "shrinkage": reducer.shrinkage,
+            "standardised": reducer.standardised,
+        },
         "geometry": asdict(knowledge.novelty.geometry),
         "classifier": {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name},
         "temperature": knowledge.temperature,
@@ -59,12 +64,17 @@ def write_model(
 def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:
     """What `write_model` wrote: knowledge, labels, births and further values."""
     arrays, state = read_archive(path, KIND, VERSION)
+    structure = state["prior"]["structure"]
+    if structure not in STRUCTURES:
+        raise InputError(
+            f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
+            f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
+        )
     prior = Prior(**state["prior"])
     knowledge = Knowledge(
         Reducer(
             arrays["reducer.center"],
             arrays["reducer.projection"],
-            arrays["reducer.between"],
             **state["reducer"],
         ),
         prior,

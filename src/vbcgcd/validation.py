@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-import numbers
 import warnings
 from typing import Any
 
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from vbcgcd.checks import check_choice, check_number
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -95,41 +94,6 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
         raise InputError("sample_weight must be finite and not negative, with a positive sum.")
     return weight
-
-
-def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
-    """Raise unless ``value`` is one of ``allowed``."""
-    if not isinstance(value, str | bool | np.bool_ | None) or value not in allowed:
-        raise InputError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
-
-
-def check_number(
-    name: str,
-    value: Any,
-    *,
-    low: float = -np.inf,
-    above: float = -np.inf,
-    high: float = np.inf,
-    whole: bool = False,
-    words: tuple[Any, ...] = (),
-) -> None:
-    """Raise unless ``value`` is a finite number in [low, high] and over ``above``, or one of ``words``."""
-    if any(value is w or (isinstance(w, str) and isinstance(value, str) and value == w) for w in words):
-        return
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-    if (
-        number
-        and low <= value <= high
-        and value > above
-        and (not whole or isinstance(value, numbers.Integral))
-    ):
-        return
-    kind = "a whole number" if whole else "a number"
-    limits = f" of at least {low:g}" if np.isfinite(low) else ""
-    limits += f" above {above:g}" if np.isfinite(above) else ""
-    limits += f" and at most {high:g}" if np.isfinite(high) else ""
-    other = "".join(f" or {w!r}" for w in words)
-    raise InputError(f"{name} must be {kind}{limits}{other}, got {value!r}.")
 
 
 def _to_numpy(array: Any) -> Any:

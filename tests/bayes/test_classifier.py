@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from vbcgcd.bayes import Classifier, Posterior, Prior, log_normalise, posterior_of, statistics_by_label
 from vbcgcd.bayes.classifier import _nearest as nearest
 
-STRUCTURES = ["full", "diagonal", "shared"]
+STRUCTURES = ["full", "diagonal"]
 SEEDS = st.integers(0, 2**32 - 1)
 
 

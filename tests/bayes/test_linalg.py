@@ -77,10 +77,17 @@ def test_solve_lower_matches_numpy_solve(dtype, tolerance):
     np.testing.assert_allclose(solved, expected, rtol=tolerance, atol=tolerance)
 
 
-def test_log_det_of_packed_and_diagonal_factors():
-    root = np.random.default_rng(3).normal(size=(2, 5, 5))
-    matrices = root @ root.transpose(0, 2, 1) + np.eye(5)
-    packed = np.stack([np.linalg.cholesky(m)[np.tril_indices(5)] for m in matrices])
-    np.testing.assert_allclose(linalg.log_det_factor(packed, 5), np.linalg.slogdet(matrices)[1], rtol=1e-12)
-    roots = np.array([[1.0, 2.0, 3.0]])
-    np.testing.assert_allclose(linalg.log_det_factor(roots, 3), np.log(36.0), rtol=1e-12)
+@pytest.mark.parametrize("offset", [0.0, 1e4])
+def test_squared_distances_are_euclidean_near_and_far_from_the_origin(offset):
+    rng = np.random.default_rng(3)
+    rows, means = rng.normal(size=(6, 5)) + offset, rng.normal(size=(3, 5)) + offset
+    expected = ((rows[:, None] - means) ** 2).sum(axis=2)
+    np.testing.assert_allclose(linalg.squared_distances(rows, means), expected, rtol=1e-8)
+    assert linalg.squared_distances(means, means).min() >= 0
+
+
+def test_centred_together_moves_both_by_the_mean_of_the_means():
+    rows, means = linalg.centred_together(np.array([[5.0]], dtype=np.float32), np.array([[1.0], [3.0]]))
+    assert rows.dtype == np.float64
+    np.testing.assert_array_equal(rows, [[3.0]])
+    np.testing.assert_array_equal(means, [[-1.0], [1.0]])

@@ -26,7 +26,7 @@ def assert_same_knowledge(one, other):
     assert one.price.per_row == pytest.approx(other.price.per_row, rel=1e-5)
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("block_rows", [None, 7])
 def test_statistics_gathered_twice_teach_the_same(monkeypatch, covariance, block_rows):
     rows, labels = many()
@@ -49,10 +49,9 @@ def test_digits_are_learned_alike_either_way(monkeypatch, small, fitted):
     "options",
     [
         {"covariance": "diagonal"},
-        {"covariance": "shared"},
         {"metric": "euclidean"},
         {"covariance": "diagonal", "predictive": "student"},
-        {"covariance": "shared", "log_determinant": False},
+        {"covariance": "diagonal", "log_determinant": False},
     ],
     ids=str,
 )
@@ -76,7 +75,7 @@ def test_a_full_covariance_needs_no_halves(small, monkeypatch):
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 1, 2, 3]], ids=str)
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_without_halves_the_temperature_is_one(labels, covariance):
     rows = np.random.default_rng(0).normal(size=(4, 3))
     assert CategoryDiscoverer(covariance=covariance).fit(rows, labels).temperature_ == 1

@@ -4,7 +4,7 @@ import pytest
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery import count as count_module
 from vbcgcd.discovery.count import COUNTERS
-from vbcgcd.discovery.report import CountCurve
+from vbcgcd.record import CountCurve
 
 DIM, N_KNOWN, N_NOVEL = 40, 20, 5
 CENTRES = 2.5 * np.random.default_rng(0).normal(size=(N_KNOWN + N_NOVEL, DIM))
@@ -30,6 +30,10 @@ def learned():
     return CategoryDiscoverer().fit(draw(labels, 0), labels)
 
 
+def sizes(record):
+    return [record.counts[category] for category in record.novel]
+
+
 def assert_estimated(report, model, n_known):
     assert report.estimated
     curve = report.count
@@ -40,7 +44,7 @@ def assert_estimated(report, model, n_known):
     assert curve.chosen in curve.candidates
     assert report.n_novel <= curve.chosen
     assert len(model.classes_) == n_known + report.n_novel
-    np.testing.assert_array_equal(model.classes_[n_known:], report.novel)
+    np.testing.assert_array_equal(model.classes_[n_known:], list(report.novel))
 
 
 @pytest.mark.parametrize("known_each", [10, 0])
@@ -50,21 +54,21 @@ def test_five_categories_are_five_with_and_without_known_rows(learned, known_eac
     assert report.n_novel == report.count.chosen == 5
     assert report.count.method == "rehearsal"
     assert_estimated(report, learned, N_KNOWN)
-    np.testing.assert_array_equal(np.sort(report.sizes), [40] * 5)
+    np.testing.assert_array_equal(sorted(sizes(report)), [40] * 5)
 
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_one_category_is_one(learned, seed):
     report = learned.discover(rows_of(10, 40, seed, n_novel=1))
     assert report.n_novel == 1
-    np.testing.assert_array_equal(report.sizes, [40])
+    np.testing.assert_array_equal(sizes(report), [40])
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_known_rows_alone_are_hardly_taken_for_a_category(learned, seed):
     report = learned.discover(rows_of(15, 0, seed))
     assert report.n_novel <= 1
-    assert report.n_novel_rows <= 15
+    assert report.novel_rows <= 15
     assert_estimated(report, learned, N_KNOWN)
 
 
@@ -98,7 +102,7 @@ def test_a_given_number_is_not_estimated(small, fitted):
 
 
 @pytest.mark.parametrize("count", COUNTERS)
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_every_estimator_draws_its_curve(small, count, covariance):
     model = CategoryDiscoverer(count=count, covariance=covariance, n_components=12)
     model.fit(small.rows, small.labels)
@@ -163,13 +167,13 @@ def test_rows_without_weight_do_not_count(count):
 @pytest.mark.parametrize("count", COUNTERS)
 def test_nothing_found_leaves_the_categories_as_they_were(small, state_of, count, monkeypatch):
     def none(problem):
-        return CountCurve(count, np.array([0]), np.array([0.0]), 0), None
+        return CountCurve(count, (0,), (0.0,), 0), None
 
     monkeypatch.setitem(COUNTERS, count, none)
     model = CategoryDiscoverer(count=count, n_components=12).fit(small.rows, small.labels)
     before = model.predict(small.batch)
     report = model.discover(small.batch)
-    assert (report.n_novel, report.n_novel_rows, report.count.chosen) == (0, 0, 0)
+    assert (report.n_novel, report.novel_rows, report.count.chosen) == (0, 0, 0)
     assert model.classes_.tolist() == list(range(6))
     np.testing.assert_array_equal(model.predict(small.batch), before)
     assert model.n_sessions_ == 1

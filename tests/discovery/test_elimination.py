@@ -4,26 +4,24 @@ import pytest
 from vbcgcd.discovery.elimination import eliminate
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture
+from vbcgcd.discovery.search import cooled
 
 DIM = 12
 
 
-def cooled(kind="direction", sharpness=30.0, n_rows=120):
+def crowded(kind="direction", sharpness=30.0, n_rows=120):
     """Rows around four known and three novel orthogonal directions, half of them novel."""
     rng = np.random.default_rng(0)
     means = 3 * np.eye(DIM)[:7]
     which = np.concatenate([np.arange(n_rows // 2) % 4, 4 + np.arange(n_rows // 2) % 3])
-    mixture = Mixture(
-        means[which] + 0.4 * rng.normal(size=(len(which), DIM)), means[:4], Geometry(kind, sharpness)
-    )
-    mixture.cool()
-    return mixture
+    rows = means[which] + 0.4 * rng.normal(size=(len(which), DIM))
+    return cooled(Mixture.of(rows, means[:4], Geometry(kind, sharpness)))
 
 
 @pytest.mark.parametrize(("kind", "sharpness"), [("direction", 30.0), ("distance", 3.0)])
 @pytest.mark.parametrize("crowd", [1, 2, 9])
 def test_categories_go_one_by_one_until_none_is_left(kind, sharpness, crowd):
-    mixture = cooled(kind, sharpness)
+    mixture = crowded(kind, sharpness)
     path = eliminate(mixture, crowd, np.random.default_rng(1))
     np.testing.assert_array_equal(path.size, np.arange(crowd, -1, -1))
     assert len(path.log_likelihood) == len(path.novel_rows) == crowd + 1
@@ -39,14 +37,14 @@ def test_categories_go_one_by_one_until_none_is_left(kind, sharpness, crowd):
 
 
 def test_nothing_new_has_the_likelihood_of_the_known_categories():
-    mixture = cooled("distance", 3.0)
+    mixture = crowded("distance", 3.0)
     path = eliminate(mixture, 2, np.random.default_rng(0))
     scores = mixture.sharpness * mixture.geometry.similarity(mixture.rows, 3 * np.eye(DIM)[:4])
     assert path.log_likelihood[-1] == pytest.approx(np.log(np.exp(scores).mean(axis=1)).sum(), rel=1e-4)
 
 
 def test_real_categories_cost_more_than_fragments():
-    path = eliminate(cooled(), 9, np.random.default_rng(2))
+    path = eliminate(crowded(), 9, np.random.default_rng(2))
     cost = (path.log_likelihood[:-1] - path.log_likelihood[1:])[::-1]
     assert cost[:3].min() > 3 * cost[3:].max()
     assert path.novel_rows[path.size == 3][0] == pytest.approx(60, abs=3)
@@ -60,16 +58,16 @@ def test_giving_up_ends_the_path_early(length):
         told.append(path.size.tolist())
         return len(path.size) == length
 
-    path = eliminate(cooled(), 8, np.random.default_rng(0), give_up=give_up)
+    path = eliminate(crowded(), 8, np.random.default_rng(0), give_up=give_up)
     assert not path.complete
     np.testing.assert_array_equal(path.size, 8 - np.arange(length))
     assert told == [list(range(8, 8 - n, -1)) for n in range(1, length + 1)]
-    whole = eliminate(cooled(), 8, np.random.default_rng(0))
+    whole = eliminate(crowded(), 8, np.random.default_rng(0))
     np.testing.assert_array_equal(path.log_likelihood, whole.log_likelihood[:length])
 
 
 def test_the_same_seed_gives_the_same_path():
-    one, other = (eliminate(cooled(), 6, np.random.default_rng(7)) for _ in range(2))
+    one, other = (eliminate(crowded(), 6, np.random.default_rng(7)) for _ in range(2))
     np.testing.assert_array_equal(one.log_likelihood, other.log_likelihood)
     np.testing.assert_array_equal(one.novel_rows, other.novel_rows)
     for size, state in one.states.items():

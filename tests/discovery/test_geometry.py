@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbcgcd.bayes.calibration import LeftOut
+from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.discovery.geometry import Geometry, calibrate_geometry, left_out_similarities
 
 KINDS = ["direction", "distance"]

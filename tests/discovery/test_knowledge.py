@@ -4,7 +4,7 @@ import pytest
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, statistics_by_label
 
-COVARIANCES = ["full", "diagonal", "shared"]
+COVARIANCES = ["full", "diagonal"]
 PARTS = ["mean", "kappa", "nu", "factor"]
 
 
@@ -36,15 +36,6 @@ def test_extending_appends_and_touches_nothing(known, small):
     np.testing.assert_array_equal(longer.posterior.mean[6:], new.mean)
 
 
-def test_new_categories_under_a_shared_covariance_keep_it(small):
-    model = CategoryDiscoverer(covariance="shared", dtype="float64").fit(small.rows, small.labels)
-    known = model.knowledge_
-    rows = known.reduced(small.batch)
-    new = known.posterior_of(statistics_by_label(rows, np.zeros(len(rows), dtype=int), 1, structure="shared"))
-    np.testing.assert_array_equal(new.factor, known.posterior.factor)
-    np.testing.assert_allclose(new.mean[0], rows.sum(axis=0) / (len(rows) + known.prior.kappa))
-
-
 def test_absorbing_nothing_is_the_same(known, small):
     codes = np.full(len(small.batch), -1)
     assert known.absorbed(known.reduced(small.batch), codes) is known
@@ -61,9 +52,6 @@ def test_absorbing_equals_learning_at_once(known, small):
     )
     np.testing.assert_allclose(found.mean, want.mean, atol=1e-8)
     np.testing.assert_allclose(found.kappa, want.kappa)
-    if structure == "shared":  # the covariance stays that of the base session
-        np.testing.assert_array_equal(found.factor, known.posterior.factor)
-        return
     np.testing.assert_allclose(found.nu, want.nu)
     np.testing.assert_allclose(found.factor, want.factor, atol=1e-6)
     for name in PARTS:

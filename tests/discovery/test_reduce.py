@@ -71,11 +71,11 @@ def test_shrunk_covariance_is_what_becomes_the_identity(shrinkage):
 def test_axes_are_those_along_which_categories_differ_in_falling_order(shrinkage, unit):
     rows, labels = make_problem(2)
     reducer = fit_reducer(rows, labels, normalise=unit, shrinkage=shrinkage)
-    found = between(reducer.transform(rows), labels)
-    np.testing.assert_allclose(found, np.diag(reducer.between), atol=1e-9 * reducer.between[0])
-    assert (np.diff(reducer.between) <= 0).all()
-    assert (reducer.between >= 0).all()
-    np.testing.assert_allclose(reducer.between[3:], 0, atol=1e-9 * reducer.between[0])  # rank K - 1
+    covariance = between(reducer.transform(rows), labels)
+    spread = np.diag(covariance)
+    np.testing.assert_allclose(covariance, np.diag(spread), atol=1e-9 * spread[0])
+    assert (np.diff(spread) <= 1e-9 * spread[0]).all()
+    np.testing.assert_allclose(spread[3:], 0, atol=1e-9 * spread[0])  # rank K - 1
 
 
 def test_reduced_rows_are_centred():
@@ -92,14 +92,6 @@ def test_whitening_is_invariant_to_an_affine_map_of_the_rows_without_shrinkage()
         fit_reducer(r, labels, shrinkage=0.0, **PLAIN).transform(r)[:, :3] for r in (rows, mapped)
     )
     np.testing.assert_allclose(np.abs(plain), np.abs(turned), rtol=1e-6, atol=1e-8)
-
-
-def test_between_variance_is_reported_without_whitening_too():
-    rows, labels = make_problem(5)
-    reducer = fit_reducer(rows, labels, whiten=False, **PLAIN)
-    np.testing.assert_allclose(
-        reducer.between, np.diag(between(reducer.transform(rows), labels)), rtol=1e-9, atol=1e-12
-    )
 
 
 # Principal components
@@ -126,7 +118,7 @@ def test_components_are_capped(whiten, asked, kept):
     assert reducer.n_components == kept
     assert reducer.n_inputs == 6
     assert reducer.transform(rows).shape == (120, kept)
-    assert reducer.between.shape == (kept,)
+    assert reducer.projection.shape == (6, kept)
 
 
 def test_no_more_components_than_rows_can_vary_in():
@@ -145,7 +137,7 @@ def test_constant_columns_are_dropped_and_change_nothing(dtype, constant):
     expected = fit_reducer(rows, labels, **PLAIN).transform(rows)
     found = reducer.transform(padded)
     tolerance = 1e-8 if dtype == np.float64 else 1e-3
-    # Axes beyond K - 1 = 3 all have `between` 0 and may turn; inner products may not change.
+    # Along axes beyond K - 1 = 3 categories do not differ, and they may turn; inner products may not change.
     for a, b in ((found, expected), (found[:, :3], expected[:, :3])):
         np.testing.assert_allclose(a @ a.T, b @ b.T, atol=tolerance * np.abs(b @ b.T).max())
 
@@ -248,7 +240,7 @@ def test_float32_is_near_float64(unit, whiten):
     computed = double.transform(rows, dtype=np.float32)
     assert computed.dtype == np.float32
     np.testing.assert_allclose(computed, expected, atol=1e-4 * np.abs(expected).max())
-    # Axes of equal `between` (zero beyond K - 1) may turn; distances may not.
+    # Axes along which categories differ equally (not at all beyond K - 1) may turn; distances may not.
     found = single.transform(rows.astype(np.float32))
     for a, b in ((found, expected), (found[:, :3], expected[:, :3])):
         np.testing.assert_allclose(a @ a.T, b @ b.T, atol=1e-3 * np.abs(b @ b.T).max())
@@ -273,7 +265,6 @@ def test_learning_in_chunks_equals_learning_at_once(monkeypatch, chunk_rows):
     expected = fit_reducer(rows, labels, shrinkage=0.1, normalise=True)
     monkeypatch.setattr(reduce, "CHUNK_ROWS", chunk_rows)
     found = fit_reducer(rows, labels, shrinkage=0.1, normalise=True)
-    np.testing.assert_allclose(found.between, expected.between, rtol=1e-8, atol=1e-10)
     np.testing.assert_allclose(found.projection[:, :3], expected.projection[:, :3], rtol=1e-6, atol=1e-8)
 
 
@@ -324,7 +315,7 @@ def test_distances_behind_the_shrinkage_equal_leaving_out_for_real(monkeypatch, 
     monkeypatch.setattr(reduce, "tempered_cross_entropy", record)
     monkeypatch.setattr(reduce, "climb", lambda losses, start, size: position)  # one weight alone is tried
     rng = np.random.default_rng
-    moments = reduce._moments(rows, labels, unit, None, rng(0))
+    moments = reduce._moments(rows, labels, reduce._Settings(None, unit, False), rng(0))
     weight, losses = reduce._choose_shrinkage(rows, labels, moments, unit, rng(5))
     assert weight == reduce.SHRINKAGES[position]
     [(found, own)] = calls
@@ -396,3 +387,36 @@ def test_impossible_options_are_refused(option, message):
     rows, labels = make_problem()
     with pytest.raises(InputError, match=message):
         fit_reducer(rows, labels, **option)
+
+
+@pytest.mark.parametrize("unit", [False, True])
+def test_standardised_rows_have_unit_variance_before_the_projection(unit):
+    rows, labels = make_problem(7)
+    rows = rows * np.array([1e-3, 1, 10, 100, 1, 5]) + 3
+    reducer = fit_reducer(rows, labels, whiten=False, normalise=unit, standardise=True)
+    prepared = reduce.unit_length(rows) if unit else rows
+    scaled = (prepared - prepared.mean(axis=0)) / prepared.std(axis=0)
+    _, _, axes = np.linalg.svd(scaled, full_matrices=False)
+    expected = scaled @ axes.T
+    reduced = reducer.transform(rows)
+    np.testing.assert_allclose(np.abs(reduced), np.abs(expected), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose((reduced**2).sum(), rows.size, rtol=1e-9)
+    assert reducer.standardised
+
+
+def test_standardising_makes_the_units_of_a_dimension_irrelevant():
+    rows, labels = make_problem(8)
+    scale = np.array([1e-3, 1, 10, 100, 1, 5])
+    one, other = (
+        fit_reducer(r, labels, whiten=False, normalise=False, standardise=True).transform(r)
+        for r in (rows, rows * scale)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
+
+
+def test_a_constant_dimension_stays_out_of_the_way():
+    rows, labels = make_problem(9)
+    rows[:, 2] = 7.0
+    reducer = fit_reducer(rows, labels, whiten=False, normalise=False, standardise=True)
+    assert np.isfinite(reducer.projection).all()
+    assert reducer.n_components == 5

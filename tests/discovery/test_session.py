@@ -1,117 +1,149 @@
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
-from vbcgcd.bayes import log_evidence, posterior_of, statistics_by_label, volume_ratio
-from vbcgcd.discovery.relabel import one_hot
-from vbcgcd.discovery.session import Recipe, run_session
+from vbcgcd.bayes import log_evidence, posterior_of, statistics_by_label
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.session import run_session
+
+KNOWN = np.array([f"digit {i}" for i in range(6)])
 
 
 @pytest.fixture
 def session(fitted, small):
-    """Function (recipe, n_novel, ...) -> result of a session on the batch of the fast problem."""
-    known = fitted.knowledge_
+    """Function (n_novel, weight, progress, **options) -> knowledge and record of a session."""
 
-    def run(recipe, n_novel, **options):
-        rng = np.random.default_rng(0)
-        return run_session(known.reduced(small.batch), known, recipe, n_novel, rng=rng, **options)
+    def run(n_novel=None, *, weight=None, progress=lambda name: None, **options):
+        return run_session(
+            small.batch,
+            fitted.knowledge_,
+            Options(**options),
+            categories=KNOWN,
+            novel_labels=lambda n: np.array([f"novel {i}" for i in range(n)], dtype="U9"),
+            session=3,
+            n_novel=n_novel,
+            weight=weight,
+            rng=np.random.default_rng(0),
+            progress=progress,
+        )
 
     return run
 
 
-def test_result_is_consistent(session, fitted, small):
-    result = session(Recipe(), 4)
-    n = len(small.batch)
-    assert result.responsibility.shape == (n, 4)
-    assert result.probabilities.shape == (n, 10)
-    np.testing.assert_allclose(result.probabilities.sum(axis=1), 1, rtol=1e-5)
-    assert result.probabilities.min() >= 0
-    np.testing.assert_allclose(result.probabilities[:, 6:], result.responsibility, atol=1e-6)
+def novel_part(knowledge):
+    return knowledge.posterior.take(np.arange(6, len(knowledge.posterior)))
+
+
+def test_the_record_is_consistent(session, fitted, small):
+    knowledge, record = session(4)
+    assert (record.session, record.command, record.rows) == (3, "discover", len(small.batch))
+    assert list(record.novel) == ["novel 0", "novel 1", "novel 2", "novel 3"]
+    assert sum(record.counts.values()) == record.rows == record.known_rows + record.novel_rows
+    labels, counts = np.unique(record.labels_, return_counts=True)
+    assert record.counts == dict(zip(labels.tolist(), counts.tolist(), strict=True))
+    assert record.probabilities_.shape == (record.rows, 10)
+    np.testing.assert_allclose(record.probabilities_.sum(axis=1), 1, rtol=1e-5)
+    assert record.probabilities_.min() >= 0
     reduced = fitted.knowledge_.reduced(small.batch)
-    np.testing.assert_array_equal(result.novelty, fitted.novelty_.score(reduced, fitted.posterior_.mean))
-    assert 0 < result.novel_share < 1
-    assert len(result.posterior) == len(result.ratio_before) == len(result.ratio_after) == 4
-    assert result.count is None
-    evidence = log_evidence(fitted.prior_, result.posterior).sum()
-    assert result.evidence == pytest.approx(evidence)
+    expected = fitted.novelty_.score(reduced, fitted.posterior_.mean)
+    np.testing.assert_allclose(record.novelty_, expected, atol=1e-4)
+    assert record.flagged == pytest.approx(np.mean(record.novelty_ > 0.95))
+    assert 0 < record.novel_share < 1
+    assert len(novel_part(knowledge)) == len(record.ratio_before) == len(record.ratio_after) == 4
+    assert record.count is None
+    assert record.estimated is False
+    assert record.evidence == pytest.approx(log_evidence(fitted.prior_, novel_part(knowledge)).sum())
+    assert record.seconds == pytest.approx(sum(step.seconds for step in record.steps))
+
+
+def test_labels_follow_the_probabilities(session):
+    _, record = session(4)
+    novel = record.probabilities_[:, 6:].sum(axis=1) >= 0.5
+    all_labels = np.array([*KNOWN, *record.novel])
+    best_novel = all_labels[6:][record.probabilities_[:, 6:].argmax(axis=1)]
+    best_known = KNOWN[record.probabilities_[:, :6].argmax(axis=1)]
+    np.testing.assert_array_equal(record.labels_, np.where(novel, best_novel, best_known))
+    position = np.searchsorted(all_labels, record.labels_, sorter=np.argsort(all_labels))
+    chosen = record.probabilities_[np.arange(record.rows), np.argsort(all_labels)[position]]
+    assert record.mean_probability == pytest.approx(chosen.mean())
 
 
 def test_known_categories_share_the_rest_by_their_densities(session, fitted, small):
-    result = session(Recipe(), 4)
-    rest = 1 - result.responsibility.sum(axis=1, keepdims=True)
+    _, record = session(4)
+    rest = 1 - record.probabilities_[:, 6:].sum(axis=1, keepdims=True)
     expected = fitted.predict_proba(small.batch) * rest
-    np.testing.assert_allclose(result.probabilities[:, :6], expected, atol=1e-4)
+    np.testing.assert_allclose(record.probabilities_[:, :6], expected, atol=1e-4)
+
+
+def clusterer_of(fitted, small, own):
+    """A clusterer with a fixed cluster for each row of the batch, whatever the order of the rows."""
+    reduced = fitted.knowledge_.reduced(small.batch)
+    return lambda rows, n_clusters, rng: own[cdist(rows, reduced).argmin(axis=1)]
 
 
 def test_posterior_is_the_exact_one_of_the_teaching_rows(session, fitted, small):
     reduced = fitted.knowledge_.reduced(small.batch)
     own = np.arange(len(reduced)) % 3 - 1
-
-    def mine(rows, n_clusters, rng):
-        np.testing.assert_array_equal(rows, reduced)
-        assert n_clusters == 2
-        return own
-
-    result = session(Recipe(cluster=mine, relabel="none"), 2)
+    knowledge, record = session(2, cluster=clusterer_of(fitted, small, own), relabel="none")
+    posterior = novel_part(knowledge)
     want = posterior_of(fitted.prior_, statistics_by_label(reduced, own, 2), dtype=np.float32)
-    np.testing.assert_allclose(result.posterior.mean, want.mean, atol=1e-5)
-    np.testing.assert_allclose(result.posterior.factor, want.factor, atol=1e-4)
-    np.testing.assert_array_equal(result.responsibility, one_hot(own, 2))
-    assert result.novel_share == pytest.approx(np.mean(own >= 0))
-    want_ratio = volume_ratio(want.log_det_covariance, fitted.posterior_.log_det_covariance)
-    np.testing.assert_allclose(result.ratio_before, want_ratio, atol=1e-2)
-    np.testing.assert_allclose(result.ratio_after, want_ratio, atol=1e-2)
+    np.testing.assert_allclose(posterior.mean, want.mean, atol=1e-5)
+    np.testing.assert_allclose(posterior.factor, want.factor, atol=1e-4)
+    expected = np.where(own < 0, record.labels_, np.array([f"novel {k}" for k in own]))
+    np.testing.assert_array_equal(record.labels_, expected)
+    assert record.novel_share == pytest.approx(np.mean(own >= 0))
 
 
 def test_weights_enter_the_statistics(session, fitted, small):
     reduced = fitted.knowledge_.reduced(small.batch)
     own, weight = np.arange(len(reduced)) % 2, np.random.default_rng(0).uniform(size=len(reduced))
-    result = session(Recipe(cluster=lambda *_: own, relabel="none"), 2, weight=weight)
+    knowledge, _ = session(2, weight=weight, cluster=clusterer_of(fitted, small, own), relabel="none")
     want = statistics_by_label(reduced, own, 2, weight=weight)
-    np.testing.assert_allclose(result.posterior.kappa - fitted.prior_.kappa, want.count)
+    np.testing.assert_allclose(novel_part(knowledge).kappa - fitted.prior_.kappa, want.count)
     posterior = posterior_of(fitted.prior_, want)
-    np.testing.assert_allclose(result.posterior.mean, posterior.mean, atol=1e-5)
-
-
-@pytest.mark.parametrize("inference", ["exact", "svi"])
-def test_alignment_brings_the_volume_to_its_target(session, inference):
-    free = session(Recipe(relabel="none", inference=inference), 3)
-    target = float(np.mean(free.ratio_before)) - 0.2
-    aligned = session(Recipe(relabel="none", inference=inference, alignment=target), 3)
-    np.testing.assert_allclose(aligned.ratio_before, free.ratio_before)
-    if inference == "exact":
-        tau = next(step for step in aligned.steps if step.name == "posterior").details["tau"]
-        crossed = tau < 1
-        np.testing.assert_allclose(aligned.ratio_after[~crossed], aligned.ratio_before[~crossed], atol=1e-3)
-        inside = crossed & (tau > 1.01 / (free.posterior.kappa - 0.01))
-        np.testing.assert_allclose(aligned.ratio_after[inside], target, atol=1e-2)
+    np.testing.assert_allclose(novel_part(knowledge).mean, posterior.mean, atol=1e-5)
 
 
 @pytest.mark.parametrize("relabel", ["confident", "none", "filter", "reassign", "em"])
-def test_nothing_novel_is_a_possible_answer(session, fitted, small, relabel):
-    result = session(Recipe(relabel=relabel), 0)
-    assert result.posterior is None
-    assert result.responsibility.shape == (len(small.batch), 0)
-    np.testing.assert_allclose(result.probabilities, fitted.predict_proba(small.batch), atol=1e-4)
-    assert result.novel_share == 0
+def test_no_novel_category_is_a_possible_answer(session, fitted, small, relabel):
+    knowledge, record = session(0, relabel=relabel)
+    assert len(knowledge.posterior) == 6
+    assert record.novel == {}
+    assert record.novel_rows == 0
+    np.testing.assert_allclose(record.probabilities_, fitted.predict_proba(small.batch), atol=1e-4)
+    assert record.novel_share == 0
+    assert record.evidence == 0
 
 
 @pytest.mark.parametrize("relabel", ["confident", "none", "filter", "reassign", "em"])
-def test_a_clusterer_that_leaves_out_every_row_finds_nothing(session, small, relabel):
-    result = session(Recipe(cluster=lambda rows, k, rng: np.full(len(rows), -1), relabel=relabel), 3)
-    assert result.posterior is None
-    assert result.probabilities.shape == (len(small.batch), 6)
+def test_a_clusterer_that_leaves_out_every_row_finds_nothing(session, relabel):
+    knowledge, record = session(3, cluster=lambda rows, k, rng: np.full(len(rows), -1), relabel=relabel)
+    assert len(knowledge.posterior) == 6
+    assert record.probabilities_.shape[1] == 6
 
 
-def test_steps_are_told_and_timed(session):
-    told = []
-    result = session(Recipe(), 2, progress=told.append)
-    assert told == ["novelty", "cluster", "relabel", "posterior", "label"]
-    assert [step.name for step in result.steps][: len(told)] == told
-    assert all(step.seconds >= 0 for step in result.steps)
+@pytest.mark.parametrize("n_novel", [2, None])
+def test_steps_are_announced_and_timed(session, n_novel):
+    names = []
+    _, record = session(n_novel, progress=names.append)
+    count = ["count"] if n_novel is None else []
+    assert names == ["novelty", *count, "cluster", "relabel", "posterior", "assign"]
+    assert [step.name for step in record.steps] == names
+    assert all(step.seconds >= 0 for step in record.steps)
 
 
 def test_what_is_known_is_only_read(session, fitted):
     before = fitted.posterior_.mean.copy(), fitted.posterior_.factor.copy()
-    session(Recipe(inference="svi", alignment=0.0, svi_steps=5), 3)
-    np.testing.assert_array_equal(fitted.posterior_.mean, before[0])
-    np.testing.assert_array_equal(fitted.posterior_.factor, before[1])
+    knowledge, _ = session(3, inference="svi", alignment=0.0, svi_steps=5)
+    for posterior in (fitted.posterior_, knowledge.posterior.take(np.arange(6))):
+        np.testing.assert_array_equal(posterior.mean, before[0])
+        np.testing.assert_array_equal(posterior.factor, before[1])
+
+
+def test_sure_rows_update_known_categories_if_asked(session, fitted):
+    knowledge, record = session(4, update_known=True)
+    best = record.probabilities_.argmax(axis=1)
+    sure = (best < 6) & (record.probabilities_.max(axis=1) >= 0.95)
+    extra = np.bincount(best[sure], minlength=6)
+    assert extra.sum() > 0
+    np.testing.assert_allclose(knowledge.posterior.kappa[:6] - fitted.posterior_.kappa, extra, atol=1e-6)

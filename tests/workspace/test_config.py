@@ -25,7 +25,7 @@ def test_defaults_are_valid():
         ({"model": {"cluster": np.mean}}, "plain values"),
         ({"model": {"covariance": "round"}}, "covariance must be one of"),
         ({"model": {"n_components": 0}}, "n_components must be"),
-        ({"model": {"inference": "svi", "covariance": "shared"}}, "needs covariance"),
+        ({"model": {"covariance": "shared"}}, "covariance must be one of"),
         ({"path": 1, "self": 2}, "no setting 'path', 'self'; the settings are kind, embedder"),
     ],
 )

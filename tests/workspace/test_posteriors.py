@@ -44,7 +44,7 @@ def test_a_model_of_the_state_predicts_as_the_workspace(animals, blobs):
     np.testing.assert_array_equal(model.novelty(blobs.probe), animals.predict(blobs.probe).novelty)
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "shared"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
 def test_every_structure_lives_on_disk(tmp_path, blobs, answers, covariance):
     settings = {"count": "evidence", "covariance": covariance}
     workspace = Workspace.init(tmp_path / "w", model=settings)

@@ -9,30 +9,30 @@ from vbcgcd.bayes.alignment import (
     volume_ratio,
 )
 from vbcgcd.bayes.classifier import Classifier, Metric, Predictive, log_normalise
+from vbcgcd.bayes.evidence import elbo, kl_divergence, log_evidence
 from vbcgcd.bayes.posterior import (
     Posterior,
     deviation,
-    elbo,
-    kl_divergence,
-    log_evidence,
     posterior_from_parts,
     posterior_of,
     recover_statistics,
-    sample_embeddings,
 )
 from vbcgcd.bayes.prior import Prior, choose_strength
+from vbcgcd.bayes.sampling import sample_embeddings
 from vbcgcd.bayes.statistics import (
     Statistics,
-    Structure,
     statistics_by_label,
     statistics_by_responsibility,
 )
+from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure, structure_of
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [
+    "STRUCTURES",
     "Alignment",
     "AlignmentRule",
     "Classifier",
+    "CovarianceStructure",
     "Metric",
     "Posterior",
     "Predictive",
@@ -58,5 +58,6 @@ __all__ = [
     "sample_embeddings",
     "statistics_by_label",
     "statistics_by_responsibility",
+    "structure_of",
     "volume_ratio",
 ]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import logsumexp
 
-from vbcgcd.bayes.linalg import cholesky, solve_lower, symmetric
+from vbcgcd.bayes.linalg import cholesky, solve_lower
 from vbcgcd.bayes.posterior import Posterior
 from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
@@ -86,21 +86,12 @@ def log_det_along_path(prior: Prior, statistics: Statistics) -> Any:
     The scatter is decomposed once; each value then costs O(D).
     """
     count, mean = float(statistics.count[0]), statistics.mean[0].astype(np.float64)
-    if prior.structure == "diagonal":
-        values, squared = statistics.scatter[0].astype(np.float64), mean**2
-    else:
-        values, vectors = np.linalg.eigh(symmetric(statistics.scatter[0].astype(np.float64), prior.dim))
-        squared = (vectors.T @ mean) ** 2
+    log_det_scale = prior.form.log_det_path(statistics.scatter[0], mean)
 
     def log_det(tau: float) -> float:
         n = tau * count
         shift = prior.kappa * n / (prior.kappa + n)
-        spread = prior.scale + tau * np.maximum(values, 0.0)
-        if prior.structure == "diagonal":
-            total = np.log(spread + shift * squared).sum()
-        else:
-            # det(A + c v v^T) = det A (1 + c v^T A^-1 v)
-            total = np.log(spread).sum() + np.log1p(shift * (squared / spread).sum())
+        total = log_det_scale(prior.scale, tau, shift)
         return float(total - prior.dim * np.log(prior.nu + n - prior.block - 1))
 
     return log_det
@@ -111,7 +102,7 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
 
     Parameters
     ----------
-    prior : Prior, ``full`` or ``diagonal``
+    prior : Prior
     statistics : Statistics of the novel categories
     log_det_known : array (K,)
     target : float

@@ -2,9 +2,8 @@
 
 The evidence prefers a prior far too weak for classification: it rewards describing each category's own
 covariance, not telling categories apart. What is wanted is the probability of the right category for a row
-that has not been seen, so each labelled row is left out in turn, in closed form: of its own category, and of
-the pooled covariance by which the space was whitened. With Psi_k the scale of category k and r the row minus
-the mean of its own category, both leave a matrix Psi_k - w r r^T, and Sherman-Morrison gives the distance.
+that has not been seen, so each labelled row is left out in turn, of its own category and of the pooled
+covariance by which the space was whitened (see `vbcgcd.bayes.leave_one_out`).
 
 Densities in hundreds of dimensions are far too sure of themselves. The cross-entropy is therefore taken at
 its best temperature T, p_k = softmax_k(T log density_k), and T is kept to say how sure a prediction is.
@@ -14,16 +13,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln
 
 from vbcgcd.bayes.classifier import Predictive
-from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
+from vbcgcd.bayes.leave_one_out import LeftOut, left_out_densities
 from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
 
@@ -38,37 +36,11 @@ STRENGTH_ROWS = 500
 TEMPERATURE_ROWS = 800
 
 __all__ = [
-    "LeftOut",
     "calibrate_strength",
     "climb",
-    "left_out_densities",
     "left_out_temperature",
     "tempered_cross_entropy",
 ]
-
-
-@dataclass(frozen=True)
-class LeftOut:
-    """Labelled rows that are left out in turn, and what has to be known to do so.
-
-    Parameters
-    ----------
-    rows : array (M, D)
-        Reduced embeddings.
-    labels : int array (M,)
-        Their categories, as positions in the statistics.
-    pooled_weight : float
-        Weight of one row's outer product in the pooled covariance that whitened the space, (1 - a) / (N - K);
-        0 where the space was not whitened.
-    """
-
-    rows: Array
-    labels: Array
-    pooled_weight: float
-
-    def first(self, n: int) -> LeftOut:
-        """The first ``n`` of the rows."""
-        return LeftOut(self.rows[:n], self.labels[:n], self.pooled_weight)
 
 
 def tempered_cross_entropy(log_density: Array, labels: Array, *, highest: float = 2.0) -> tuple[Array, float]:
@@ -167,54 +139,3 @@ def _shortlist(statistics: Statistics, left_out: LeftOut) -> Array:
     chosen = np.zeros(distance.shape, dtype=bool)
     np.put_along_axis(chosen, nearest, True, axis=1)
     return chosen
-
-
-def left_out_densities(
-    prior: Prior, statistics: Statistics, left_out: LeftOut, predictive: Predictive, rivals: Array
-) -> Array:
-    """Log-density of each row under each category, the row itself left out, array (M, K).
-
-    Categories outside ``rivals``, boolean array (M, K), get -inf.
-    """
-    count = statistics.count
-    correction = (count / np.maximum(count - 1, 1e-12))[left_out.labels]
-    rows = left_out.rows.astype(np.float32)
-    residual = (left_out.rows - statistics.mean[left_out.labels]).astype(np.float32)
-    pooled = prior.scale * left_out.pooled_weight * correction
-    density = np.full(rivals.shape, -np.inf)
-    for k in range(len(statistics)):
-        i = np.flatnonzero(rivals[:, k])
-        own = left_out.labels[i] == k
-        upper, log_det = _scale_factor(prior, statistics, k)
-        gap = solve_lower(upper, rows[i] - statistics.mean[k].astype(np.float32))
-        rest = solve_lower(upper, residual[i])
-        weight = pooled[i] + own * correction[i]
-        removed = np.minimum(weight * np.einsum("nd,nd->n", rest, rest), 1 - 1e-6)
-        cross = np.einsum("nd,nd->n", gap, rest)
-        distance = np.einsum("nd,nd->n", gap, gap) + weight * cross**2 / (1 - removed)
-        distance *= np.where(own, correction[i] ** 2, 1.0)
-        remaining = np.maximum(count[k] - own, 1e-3)
-        log_density = _student if predictive == "student" else _plugin
-        density[i, k] = log_density(distance, log_det + np.log1p(-removed), remaining, prior)
-    return density
-
-
-def _scale_factor(prior: Prior, statistics: Statistics, k: int) -> tuple[Array, float]:
-    # Single precision is enough to compare strengths, and twice as fast.
-    upper = unpack_upper(statistics.scatter[k].astype(np.float32), prior.dim)
-    upper[np.diag_indices(prior.dim)] += np.float32(prior.scale)
-    upper = cholesky_upper(upper)
-    return upper, 2 * float(np.log(np.diag(upper).astype(np.float64)).sum())
-
-
-def _student(distance: Array, log_det: Array, count: Array, prior: Prior) -> Array:
-    dim = prior.dim
-    freedom, spread = prior.nu + count - dim + 1, (count + 1) / count
-    constant = gammaln((freedom + dim) / 2) - gammaln(freedom / 2)
-    scale = 0.5 * (log_det + dim * np.log(spread))
-    return np.asarray(constant - scale - 0.5 * (freedom + dim) * np.log1p(distance / spread))
-
-
-def _plugin(distance: Array, log_det: Array, count: Array, prior: Prior) -> Array:
-    weight = prior.nu + count - prior.dim - 1
-    return np.asarray(-0.5 * (weight * distance + log_det - prior.dim * np.log(weight)))

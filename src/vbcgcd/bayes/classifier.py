@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
-from vbcgcd.bayes.linalg import solve_lower, subtract_product, unpack_upper
+from vbcgcd.bayes.linalg import solve_lower, squared_distances, subtract_product, unpack_upper
 from vbcgcd.bayes.posterior import Posterior
+from vbcgcd.bayes.student import StudentTerms, student_terms
 
 Array = NDArray[Any]
 Metric = Literal["mahalanobis", "euclidean"]
@@ -100,7 +101,7 @@ class Classifier:
         scoring = _DistanceToScore.of(self, posterior)
         skipping = (
             self.metric == "mahalanobis"
-            and posterior.structure == "full"
+            and posterior.form.triangular
             and posterior.dim >= 32
             and _skipping_pays(np.asarray(rows[:PILOT_ROWS], dtype=self.dtype), posterior, scoring)
         )
@@ -114,22 +115,11 @@ class Classifier:
 
     def _score(self, chunk: Array, posterior: Posterior) -> Array:
         if self.metric == "euclidean":
-            return -0.5 * _euclidean(chunk, posterior.mean)
-        if posterior.structure == "diagonal" and self.predictive == "student":
-            return self._diagonal_student(chunk, posterior)
-        return _DistanceToScore.of(self, posterior)(_scale_distance(chunk, posterior))
-
-    def _diagonal_student(self, chunk: Array, posterior: Posterior) -> Array:
-        """Independent univariate Student-t predictives: the logarithm is taken dimension by dimension."""
-        out = np.empty((len(chunk), len(posterior)))
-        freedom, spread = posterior.nu, (posterior.kappa + 1) / posterior.kappa
-        for k in range(len(posterior)):
-            ratio = (chunk - posterior.mean[k]) ** 2 / (posterior.factor[k] ** 2 * spread[k])
-            out[:, k] = -0.5 * (freedom[k] + 1) * np.log1p(ratio).sum(axis=1, dtype=np.float64)
-        dim = posterior.dim
-        constant = dim * (gammaln((freedom + 1) / 2) - gammaln(freedom / 2) - 0.5 * np.log(np.pi))
-        volume = posterior.log_det_scale + dim * np.log(spread)
-        return out + constant - 0.5 * (volume if self.log_determinant else dim * np.log(freedom))
+            return -0.5 * squared_distances(chunk, posterior.mean)
+        if self.predictive == "student":
+            terms = _student(self, posterior)
+            return posterior.form.student(chunk, posterior.mean, posterior.factor, terms)
+        return _DistanceToScore.of(self, posterior)(posterior.distances(chunk))
 
 
 @dataclass(frozen=True)
@@ -146,15 +136,10 @@ class _DistanceToScore:
 
     @classmethod
     def of(cls, rule: Classifier, posterior: Posterior) -> _DistanceToScore:
-        dim, nu, kappa = posterior.dim, posterior.nu, posterior.kappa
         if rule.predictive == "student":
-            freedom, spread = nu - posterior.block + 1, (kappa + 1) / kappa
-            constant = gammaln((freedom + dim) / 2) - gammaln(freedom / 2) - 0.5 * dim * np.log(np.pi)
-            # Without the determinant the volume of the whole scale matrix goes, Psi spread / freedom.
-            volume = posterior.log_det_scale + dim * np.log(spread)
-            constant = constant - 0.5 * (volume if rule.log_determinant else dim * np.log(freedom))
-            return cls(constant, 0.5 * (freedom + dim), spread)
-        constant = np.full(len(posterior), -0.5 * dim * np.log(2 * np.pi))
+            terms = _student(rule, posterior)
+            return cls(terms.constant - terms.volume, terms.slope, terms.spread)
+        constant = np.full(len(posterior), -0.5 * posterior.dim * np.log(2 * np.pi))
         if rule.log_determinant:
             constant = constant - 0.5 * posterior.log_det_covariance
         return cls(constant, 0.5 * posterior.plugin_weight, None)
@@ -177,10 +162,21 @@ class _DistanceToScore:
         return np.asarray(reach if self.spread is None else self.spread[k] * np.expm1(np.minimum(reach, 700)))
 
 
+def _student(rule: Classifier, posterior: Posterior) -> StudentTerms:
+    return student_terms(
+        posterior.kappa,
+        posterior.nu,
+        posterior.log_det_scale,
+        dim=posterior.dim,
+        block=posterior.block,
+        log_determinant=rule.log_determinant,
+    )
+
+
 def _skipping_pays(sample: Array, posterior: Posterior, scoring: _DistanceToScore) -> bool:
     """Whether half of the dimensions suffice to rule out most categories for these rows."""
     half = posterior.dim // 2
-    limit = scoring(_scale_distance(sample, posterior)).max(axis=1)
+    limit = scoring(posterior.distances(sample)).max(axis=1)
     survivors = 0
     for k in range(len(posterior)):
         upper = _upper(posterior, k, sample.dtype)[:half, :half]
@@ -191,7 +187,7 @@ def _skipping_pays(sample: Array, posterior: Posterior, scoring: _DistanceToScor
 
 def _nearest(chunk: Array, posterior: Posterior, scoring: _DistanceToScore) -> Array:
     """Best category of each row, abandoning categories that provably cannot win."""
-    winner = _euclidean(chunk, posterior.mean).argmin(axis=1)
+    winner = squared_distances(chunk, posterior.mean).argmin(axis=1)
     best = np.empty(len(chunk))
     # A guess is scored completely first: its score is what the others have to beat.
     for guess in np.unique(winner):
@@ -235,40 +231,4 @@ def _closer(chunk: Array, posterior: Posterior, k: int, limit: Array) -> tuple[A
 
 def _upper(posterior: Posterior, k: int, dtype: DTypeLike) -> Array:
     """Transposed Cholesky factor of Psi_k in Fortran order."""
-    return unpack_upper(posterior.packed_factor(k).astype(dtype, copy=False), posterior.dim)
-
-
-def _scale_distance(chunk: Array, posterior: Posterior) -> Array:
-    """Squared distances (z - m)^T Psi^-1 (z - m), float64 array (N, K)."""
-    if posterior.structure == "diagonal":
-        roots = posterior.factor.astype(np.float64)
-        rows, means = _centred(chunk, posterior.mean)
-        weighted = means / roots**2
-        cross = rows**2 @ (1 / roots**2).T - 2 * rows @ weighted.T
-        return np.maximum(cross + (means * weighted).sum(axis=1), 0.0)
-    if posterior.structure == "shared":
-        upper = unpack_upper(posterior.factor[0].astype(np.float64), posterior.dim)
-        rows = solve_lower(upper, np.array(chunk, dtype=np.float64))
-        means = solve_lower(upper, np.array(posterior.mean, dtype=np.float64))
-        return _euclidean(rows, means)
-    out = np.empty((len(chunk), len(posterior)))
-    scratch = np.empty_like(chunk)
-    for k in range(len(posterior)):
-        np.subtract(chunk, posterior.mean[k].astype(chunk.dtype, copy=False), out=scratch)
-        solved = solve_lower(_upper(posterior, k, chunk.dtype), scratch)
-        out[:, k] = np.einsum("nd,nd->n", solved, solved)
-    return out
-
-
-def _euclidean(rows: Array, means: Array) -> Array:
-    """Squared Euclidean distances, float64 array (N, K)."""
-    rows, means = _centred(rows, means)
-    squared = (rows**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * rows @ means.T
-    return np.maximum(squared, 0.0)
-
-
-def _centred(rows: Array, means: Array) -> tuple[Array, Array]:
-    """Both about the mean of the means, in float64: expanded squares cancel less near the origin."""
-    means = means.astype(np.float64)
-    center = means.mean(axis=0)
-    return rows.astype(np.float64) - center, means - center
+    return unpack_upper(posterior.factor[k].astype(dtype, copy=False), posterior.dim)

@@ -19,14 +19,15 @@ from vbcgcd.errors import NumericalError
 Array = NDArray[Any]
 
 __all__ = [
+    "centred_together",
     "cholesky",
     "cholesky_upper",
     "diagonal_positions",
-    "log_det_factor",
     "outer_packed",
     "pack_lower",
     "packed_size",
     "solve_lower",
+    "squared_distances",
     "subtract_product",
     "symmetric",
     "unpack_lower",
@@ -124,18 +125,15 @@ def subtract_product(rows: Array, left: Array, right: Array) -> Array:
     return np.asarray(kind(-1.0, right, left.T, beta=1.0, c=rows.T, trans_a=1, overwrite_c=1)).T
 
 
-def log_det_factor(factors: Array, dim: int) -> Array:
-    """Log-determinant of each matrix from its packed Cholesky factor, or from the roots of a diagonal.
+def squared_distances(rows: Array, means: Array) -> Array:
+    """Squared Euclidean distances, float64 array (N, K)."""
+    rows, means = centred_together(rows, means)
+    squared = (rows**2).sum(axis=1)[:, None] + (means**2).sum(axis=1) - 2 * rows @ means.T
+    return np.maximum(squared, 0.0)
 
-    Parameters
-    ----------
-    factors : array (K, T) or (K, D)
-    dim : int
 
-    Returns
-    -------
-    array (K,)
-        Sums of logarithms: no determinant is formed, so nothing under- or overflows at any dimension.
-    """
-    diagonal = factors if factors.shape[1] == dim else factors[:, diagonal_positions(dim)]
-    return 2.0 * np.log(diagonal.astype(np.float64)).sum(axis=1)
+def centred_together(rows: Array, means: Array) -> tuple[Array, Array]:
+    """Both about the mean of the means, in float64: expanded squares cancel less near the origin."""
+    means = means.astype(np.float64)
+    center = means.mean(axis=0)
+    return rows.astype(np.float64) - center, means - center

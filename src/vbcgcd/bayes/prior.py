@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
-from scipy.special import gammaln, multigammaln
+from scipy.special import multigammaln
 
-from vbcgcd.bayes.linalg import diagonal_positions, packed_size, symmetric
-from vbcgcd.bayes.statistics import Statistics, Structure
+from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -41,7 +41,7 @@ class Prior:
         It must exceed ``block + 1`` for the expected covariance to exist.
     variance : float
         Expected covariance is ``variance`` times the identity.
-    structure : {"full", "diagonal", "shared"}
+    structure : {"full", "diagonal"}
         ``diagonal`` is one independent prior of this kind for each dimension.
 
     Examples
@@ -69,9 +69,14 @@ class Prior:
             raise InputError(f"kappa and variance must be positive, got {self.kappa} and {self.variance}.")
 
     @property
+    def form(self) -> CovarianceStructure:
+        """The covariance structure itself."""
+        return structure_of(self.structure, self.dim)
+
+    @property
     def block(self) -> int:
         """Size of one covariance block: D, or 1 where the dimensions are independent."""
-        return 1 if self.structure == "diagonal" else self.dim
+        return self.form.block
 
     @property
     def scale(self) -> float:
@@ -84,12 +89,11 @@ class Prior:
         return float(self.dim * np.log(self.scale))
 
 
-def log_gamma_block(prior: Prior, nu: Array) -> Array:
-    """Log Gamma_D(nu / 2), or the sum of D univariate ones for a diagonal covariance."""
+def log_gamma_blocks(form: CovarianceStructure, nu: Array) -> Array:
+    """Sum over the blocks of b dimensions of log Gamma_b(nu / 2)."""
     nu = np.asarray(nu, dtype=np.float64)
-    if prior.structure == "diagonal":
-        return np.asarray(prior.dim * gammaln(nu / 2))
-    values = {v: float(multigammaln(v / 2, prior.dim)) for v in np.unique(nu)}
+    blocks = form.dim // form.block
+    values = {v: blocks * float(multigammaln(v / 2, form.block)) for v in np.unique(nu)}
     return np.vectorize(values.__getitem__, otypes=[np.float64])(nu)
 
 
@@ -121,51 +125,22 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
     return replace(prior, nu=float(prior.block + 1 + np.exp(found.x)))
 
 
-def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array, Array]]:
-    """For each category: count, eigenvalues of the scatter, squared mean along its eigenvectors."""
+def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array]]:
+    """For each category: count, and eigenvalues of what its rows add to the scale."""
     usable = np.flatnonzero(statistics.count > 1)
-    if statistics.structure == "shared":
-        return _shared_spectrum(prior, statistics, usable)
     if len(usable) > EVIDENCE_CATEGORIES:
         usable = usable[np.linspace(0, len(usable) - 1, EVIDENCE_CATEGORIES).round().astype(int)]
     spectra = []
     for k in usable:
-        mean = statistics.mean[k].astype(np.float64)
-        if prior.structure == "diagonal":
-            spectra.append((float(statistics.count[k]), statistics.scatter[k].astype(np.float64), mean**2))
-        else:
-            matrix = symmetric(statistics.scatter[k].astype(np.float64), prior.dim)
-            # kappa n / (kappa + n) mean mean^T is part of the posterior scale: add it before decomposing.
-            weight = prior.kappa * statistics.count[k] / (prior.kappa + statistics.count[k])
-            values = np.linalg.eigvalsh(matrix + weight * np.outer(mean, mean))
-            spectra.append((float(statistics.count[k]), np.maximum(values, 0), np.zeros(prior.dim)))
+        count, mean = float(statistics.count[k]), statistics.mean[k].astype(np.float64)
+        weight = prior.kappa * count / (prior.kappa + count)
+        spectra.append((count, prior.form.spectrum(statistics.scatter[k], mean, weight)))
     return spectra
 
 
-def _shared_spectrum(prior: Prior, statistics: Statistics, usable: Array) -> list[tuple[float, Array, Array]]:
-    if len(usable) == 0:
-        return []
-    shift = prior.kappa * statistics.count / (prior.kappa + statistics.count)
-    matrix = symmetric(statistics.scatter[0].astype(np.float64), statistics.dim)
-    values = np.linalg.eigvalsh(matrix + (statistics.mean.T * shift) @ statistics.mean)
-    return [(float(statistics.count.sum()), np.maximum(values, 0), np.zeros(statistics.dim))]
-
-
-def _evidence_of_spectrum(prior: Prior, count: float, values: Array, mean_squared: Array) -> float:
+def _evidence_of_spectrum(prior: Prior, count: float, values: Array) -> float:
     """Log evidence up to terms that do not depend on nu."""
-    kappa = prior.kappa + count
-    values = values + prior.kappa * count / kappa * mean_squared
     log_det = np.log(prior.scale + values).sum()
     nu = prior.nu + count
-    gammas = log_gamma_block(prior, np.array([nu, prior.nu]))
+    gammas = log_gamma_blocks(prior.form, np.array([nu, prior.nu]))
     return float(gammas[0] - gammas[1] + 0.5 * prior.nu * prior.log_det_scale - 0.5 * nu * log_det)
-
-
-def prior_factor(prior: Prior) -> Array:
-    """Packed Cholesky factor of Psi, array (1, T) or (1, D)."""
-    root = np.sqrt(prior.scale)
-    if prior.structure == "diagonal":
-        return np.full((1, prior.dim), root)
-    factor = np.zeros((1, packed_size(prior.dim)))
-    factor[0, diagonal_positions(prior.dim)] = root
-    return factor

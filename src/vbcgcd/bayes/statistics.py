@@ -9,21 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.linalg import outer_packed, pack_lower, packed_size, symmetric
+from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
-Structure = Literal["full", "diagonal", "shared"]
 
 #: Rows converted to float64 at a time: bounds the extra memory at 25 MB for 384 dimensions.
 CHUNK_ROWS = 8192
 
-__all__ = ["Statistics", "Structure", "statistics_by_label", "statistics_by_responsibility"]
+__all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility"]
 
 
 @dataclass(frozen=True)
@@ -36,10 +35,10 @@ class Statistics:
         Number of rows, or sum of their weights.
     mean : array (K, D)
         Mean of the rows; zero where the count is zero.
-    scatter : array (K, D (D + 1) / 2), (K, D) or (1, D (D + 1) / 2)
-        Sum of outer products about the mean, as packed lower triangles (``full``), its diagonal
-        (``diagonal``), or summed over the categories (``shared``).
-    structure : {"full", "diagonal", "shared"}
+    scatter : array (K, W)
+        Sum of outer products about the mean, packed as the structure wants it: the lower triangle
+        (``full``) or the diagonal (``diagonal``).
+    structure : {"full", "diagonal"}
 
     Examples
     --------
@@ -70,18 +69,32 @@ class Statistics:
         return int(self.mean.shape[1])
 
     @property
+    def form(self) -> CovarianceStructure:
+        """The covariance structure itself."""
+        return structure_of(self.structure, self.dim)
+
+    @property
     def total(self) -> Array:
         """Sum of the rows, array (K, D)."""
         return self.count[:, None] * self.mean
 
     @property
+    def diagonal(self) -> Array:
+        """Sum of squares about the mean along each dimension, array (K, D)."""
+        return self.form.diagonals(self.scatter)
+
+    @property
     def outer(self) -> Array:
-        """Sum of outer products about the origin, array (K, D, D); only for ``full``."""
-        if self.structure != "full":
-            raise InputError(f"outer needs structure 'full', this is {self.structure!r}.")
+        """Sum of outer products about the origin, array (K, D, D).
+
+        Only for structures that keep all covariances, such as ``full``.
+        """
+        form = self.form
+        if not form.complete:
+            raise InputError(f"Structure {self.structure!r} does not keep outer products; use 'full'.")
         return np.stack(
             [
-                symmetric(s, self.dim) + n * np.outer(m, m)
+                form.square(s) + n * np.outer(m, m)
                 for n, m, s in zip(self.count, self.mean, self.scatter, strict=True)
             ]
         )
@@ -89,43 +102,30 @@ class Statistics:
     @classmethod
     def empty(cls, n_categories: int, dim: int, structure: Structure = "full") -> Statistics:
         """Statistics of no rows."""
-        width = dim if structure == "diagonal" else packed_size(dim)
-        height = 1 if structure == "shared" else n_categories
+        width = structure_of(structure, dim).width
         return cls(
-            np.zeros(n_categories), np.zeros((n_categories, dim)), np.zeros((height, width)), structure
+            np.zeros(n_categories), np.zeros((n_categories, dim)), np.zeros((n_categories, width)), structure
         )
 
     @classmethod
     def concatenate(cls, parts: Sequence[Statistics]) -> Statistics:
         """The categories of all parts, in order."""
         structure = parts[0].structure
-        scatters = [p.scatter for p in parts]
-        scatter = sum(scatters[1:], scatters[0]) if structure == "shared" else np.concatenate(scatters)
         return cls(
             np.concatenate([p.count for p in parts]),
             np.concatenate([p.mean for p in parts]),
-            scatter,
+            np.concatenate([p.scatter for p in parts]),
             structure,
         )
 
     def take(self, indices: Any) -> Statistics:
-        """The categories at ``indices`` (a shared scatter stays that of all)."""
-        scatter = self.scatter if self.structure == "shared" else self.scatter[indices]
-        return Statistics(self.count[indices], self.mean[indices], scatter, self.structure)
+        """The categories at ``indices``."""
+        return Statistics(self.count[indices], self.mean[indices], self.scatter[indices], self.structure)
 
     def merged(self) -> Statistics:
         """All categories poured into one: exact, because statistics add."""
-        parts = [
-            self._without_scatter(k) if self.structure == "shared" else self.take([k])
-            for k in range(len(self))
-        ]
-        merged = sum(parts[1:], parts[0])
-        if self.structure == "shared":
-            return Statistics(merged.count, merged.mean, merged.scatter + self.scatter, "shared")
-        return merged
-
-    def _without_scatter(self, k: int) -> Statistics:
-        return Statistics(self.count[[k]], self.mean[[k]], np.zeros_like(self.scatter), self.structure)
+        parts = [self.take([k]) for k in range(len(self))]
+        return sum(parts[1:], parts[0])
 
     def __add__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
@@ -133,7 +133,7 @@ class Statistics:
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count != 0)
         gap = other.mean - self.mean
         mean = self.mean + share[:, None] * gap
-        scatter = self.scatter + other.scatter + self._shift(self.count * share, gap)
+        scatter = self.scatter + other.scatter + self.form.between(self.count * share, gap)
         return Statistics(count, mean, scatter, self.structure)
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -148,17 +148,12 @@ class Statistics:
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count != 0)
         mean = np.where(count[:, None] != 0, self.mean + share[:, None] * (self.mean - other.mean), 0.0)
         weight = np.divide(count * other.count, self.count, out=np.zeros_like(count), where=self.count != 0)
-        scatter = self.scatter - other.scatter - self._shift(weight, mean - other.mean)
-        if self.structure != "shared":
-            scatter = np.where(count[:, None] != 0, scatter, 0.0)
+        scatter = self.scatter - other.scatter - self.form.between(weight, mean - other.mean)
+        scatter = np.where(count[:, None] != 0, scatter, 0.0)
         return Statistics(count, mean, scatter, self.structure)
 
     def __mul__(self, weight: float | Array) -> Statistics:
         weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.count.shape)
-        if self.structure == "shared":
-            if np.ptp(weight) != 0:
-                raise InputError("Shared statistics take one common weight; give a single number.")
-            return Statistics(self.count * weight, self.mean, self.scatter * weight[0], self.structure)
         return Statistics(self.count * weight, self.mean, self.scatter * weight[:, None], self.structure)
 
     __rmul__ = __mul__
@@ -169,14 +164,6 @@ class Statistics:
                 f"Statistics must match in structure and shape, got {self.structure} {self.mean.shape} and "
                 f"{other.structure} {other.mean.shape}."
             )
-
-    def _shift(self, weight: Array, gap: Array) -> Array:
-        """Scatter between two means, weight_k gap_k gap_k^T, in this structure."""
-        if self.structure == "diagonal":
-            return weight[:, None] * gap**2
-        if self.structure == "shared":
-            return pack_lower((gap.T * weight) @ gap)[None]
-        return np.stack([w * outer_packed(g) for w, g in zip(weight, gap, strict=True)])
 
 
 def statistics_by_label(
@@ -198,7 +185,7 @@ def statistics_by_label(
     n_categories : int
     weight : array (N,), optional
         Weight of each row.
-    structure : {"full", "diagonal", "shared"}
+    structure : {"full", "diagonal"}
     chunk_rows : int
         Rows held in float64 at a time.
 
@@ -281,8 +268,5 @@ def _block_statistics(block: Array, weight: Array | None, structure: Structure) 
         mean = weight @ block / count if count > 0 else np.zeros(block.shape[1])
         block -= mean
         block *= np.sqrt(weight)[:, None]
-    if structure == "diagonal":
-        scatter = np.einsum("nd,nd->d", block, block)
-    else:
-        scatter = pack_lower(block.T @ block)
+    scatter = structure_of(structure, block.shape[1]).scatter(block)
     return Statistics(np.array([count]), mean[None], scatter[None], structure)

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.posterior import Posterior, elbo, posterior_of
+from vbcgcd.bayes.evidence import elbo
+from vbcgcd.bayes.posterior import Posterior, posterior_of
 from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics, statistics_by_label
 from vbcgcd.errors import InputError

@@ -1,1 +1,4 @@
-"""One session without labels: reduce, novelty, cluster, relabel, count."""
+"""Sessions: the labelled base session, then one session without labels at a time.
+
+The steps are reduce, novelty, count, cluster, relabel, fit and score; `session` runs them in order.
+"""

@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import (
-    Classifier,
     Posterior,
     Prior,
     Statistics,
-    Structure,
     choose_strength,
     posterior_from_parts,
     posterior_of,
     run_svi,
+    structure_of,
 )
-from vbcgcd.bayes.calibration import LeftOut, calibrate_strength, left_out_temperature, tempered_cross_entropy
-from vbcgcd.bayes.linalg import diagonal_positions, packed_size
+from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
+from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.discovery.geometry import Geometry, calibrate_geometry
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
 from vbcgcd.discovery.rehearsal import CategoryPrice, rehearse
 
@@ -43,33 +43,10 @@ FOLDS = 10
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
 
-__all__ = ["BaseOptions", "learn_base"]
+__all__ = ["learn_base"]
 
 
-@dataclass(frozen=True)
-class BaseOptions:
-    """Options of the base session. See `CategoryDiscoverer` for their meaning."""
-
-    n_components: int | None
-    whiten: bool
-    normalise: bool | str
-    whiten_shrinkage: float | str
-    prior_strength: float | str
-    mean_precision_prior: float
-    covariance: Structure
-    inference: str
-    geometry: str
-    svi_steps: int
-    count: str
-    classifier: Classifier
-    random_state: int | None
-
-    def generator(self, *path: int) -> np.random.Generator:
-        """Random numbers of one purpose; the same seed and purpose give the same numbers."""
-        return np.random.default_rng(None if self.random_state is None else [self.random_state, *path])
-
-
-def learn_base(rows: Array, codes: Array, options: BaseOptions) -> Knowledge:
+def learn_base(rows: Array, codes: Array, options: Options) -> Knowledge:
     """Learn the labelled categories.
 
     Parameters
@@ -78,7 +55,7 @@ def learn_base(rows: Array, codes: Array, options: BaseOptions) -> Knowledge:
         Embeddings.
     codes : int array (N,)
         Categories, 0 to K - 1, each with at least one row.
-    options : BaseOptions
+    options : Options
 
     Returns
     -------
@@ -87,7 +64,7 @@ def learn_base(rows: Array, codes: Array, options: BaseOptions) -> Knowledge:
     return _Base(rows, codes, _reducer(rows, codes, options), options).knowledge()
 
 
-def _reducer(rows: Array, codes: Array, options: BaseOptions) -> Reducer:
+def _reducer(rows: Array, codes: Array, options: Options) -> Reducer:
     return fit_reducer(
         rows,
         codes,
@@ -95,6 +72,7 @@ def _reducer(rows: Array, codes: Array, options: BaseOptions) -> Reducer:
         whiten=options.whiten,
         normalise=options.normalise,
         shrinkage=options.whiten_shrinkage,
+        standardise=options.standardise,
         random_state=options.random_state,
     )
 
@@ -102,7 +80,7 @@ def _reducer(rows: Array, codes: Array, options: BaseOptions) -> Reducer:
 class _Base:
     """The labelled rows with what several steps ask for."""
 
-    def __init__(self, rows: Array, codes: Array, reducer: Reducer, options: BaseOptions) -> None:
+    def __init__(self, rows: Array, codes: Array, reducer: Reducer, options: Options) -> None:
         self.rows, self.codes, self.reducer, self.options = rows, codes, reducer, options
         self.sizes = np.bincount(codes).astype(np.float64)
         self.held = self._held_statistics()
@@ -113,7 +91,8 @@ class _Base:
         if temperature is None:
             temperature = self._split_temperature(prior)
         picked = self._left_out(np.arange(len(self.sizes)), self.options.generator(0, 1))
-        means = posterior.mean.astype(np.float64) * (posterior.kappa / self.sizes)[:, None]
+        counts = posterior.kappa - prior.kappa  # effective ones: SVI may stop before all rows count
+        means = posterior.mean.astype(np.float64) * (posterior.kappa / counts)[:, None]
         geometry, best = calibrate_geometry(means, self.sizes, picked, self.options.geometry)
         if len(self.rows) - len(self.sizes) < self.reducer.n_inputs:
             # Then each row has a direction of its own, which whitening makes as long as the others: left out
@@ -148,23 +127,22 @@ class _Base:
             held = held[np.isin(self.codes[held], known)]
             if len(held) == 0 or len(rest) <= len(known):
                 continue
-            fitted = _reducer(self.rows[rest], codes, decided)
-            reduced = fitted.transform(self.rows[rest])
+            reducer = _reducer(self.rows[rest], codes, decided)
+            reduced = reducer.transform(self.rows[rest])
             means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
-            rows = geometry.prepared(fitted.transform(self.rows[held]))
+            rows = geometry.prepared(reducer.transform(self.rows[held]))
             best.append(geometry.similarity(rows, means).max(axis=1))
         return np.concatenate(best or [np.empty(0)])
 
     def _price(self, geometry: Geometry) -> CategoryPrice | None:
-        if self.options.count != "rehearsal":  # nobody will ask
-            return None
+        if self.options.count != "rehearsal":
+            return None  # nothing will use it
         return rehearse(self.rows, self.codes, self.reducer, geometry, self.options.generator(0, 4))
 
     def _held_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""
-        dim, shared = self.reducer.n_components, self.options.covariance == "shared"
-        width = dim if self.options.covariance == "diagonal" else packed_size(dim)
-        if not shared and 8 * len(self.sizes) * width > HELD_BYTES:
+        width = structure_of(self.options.covariance, self.reducer.n_components).width
+        if 8 * len(self.sizes) * width > HELD_BYTES:
             return None
         return Statistics.concatenate([part for _, part in self._statistics(self.codes)])
 
@@ -187,27 +165,26 @@ class _Base:
 
     def _calibrated_prior(self) -> tuple[Prior, float | None]:
         """The prior and the temperature of its probabilities, None where that is still to be found."""
-        options, asked = self.options, self.options.prior_strength
+        options, strength = self.options, self.options.prior_strength
         chosen = _spread_out(np.arange(len(self.sizes)), CALIBRATION_CATEGORIES)
         statistics = self._statistics_of(chosen)
-        start = 0.0 if isinstance(asked, str) else float(asked)
         prior = Prior(
             self.reducer.n_components,
             options.mean_precision_prior,
-            start,
-            1.0 if self.reducer.whitened or asked == "weakest" else self._mean_variance(statistics),
+            0.0 if isinstance(strength, str) else float(strength),
+            self._prior_variance(statistics),
             options.covariance,
         )
         rule = options.classifier
         exact_left_out = (
-            options.covariance == "full" and rule.metric == "mahalanobis" and (statistics.count > 1).sum() > 1
+            prior.form.triangular and rule.metric == "mahalanobis" and (statistics.count > 1).sum() > 1
         )
-        if asked == "evidence" or (asked == "auto" and not exact_left_out):
+        if strength == "evidence" or (strength == "auto" and not exact_left_out):
             prior = choose_strength(prior, statistics)
         if not exact_left_out:
             return prior, None
         left_out = self._left_out(chosen, options.generator(0, 0))
-        if asked == "auto":
+        if strength == "auto":
             prior = calibrate_strength(prior, statistics, left_out)
         return prior, left_out_temperature(prior, statistics, left_out, rule.predictive)
 
@@ -216,17 +193,20 @@ class _Base:
             part = np.full(len(self.sizes), -1)
             part[chosen] = np.arange(len(chosen))
             return Statistics.concatenate([s for _, s in self._statistics(part[self.codes])])
-        if self.options.covariance == "shared" or len(chosen) == len(self.held):
-            return self.held
-        return self.held.take(chosen)
+        return self.held if len(chosen) == len(self.held) else self.held.take(chosen)
+
+    def _prior_variance(self, statistics: Statistics) -> float:
+        """Variance that the prior expects: 1 in a whitened space, else that of the labelled categories."""
+        if not isinstance(self.options.prior_variance, str):
+            return float(self.options.prior_variance)
+        if self.reducer.whitened or self.options.prior_strength == "weakest":
+            return 1.0
+        return self._mean_variance(statistics)
 
     def _mean_variance(self, statistics: Statistics) -> float:
         """Mean variance within categories, over all dimensions."""
         dim = self.reducer.n_components
-        if statistics.structure == "diagonal":
-            trace = statistics.scatter.sum()
-        else:
-            trace = statistics.scatter[:, diagonal_positions(dim)].sum()
+        trace = statistics.diagonal.sum()
         freedom = max(statistics.count.sum() - len(statistics), 1.0)
         return float(trace / freedom / dim) or 1.0
 

@@ -1,6 +1,6 @@
-"""How many categories are new. Each estimator returns its score curve, and a mixture to start from, if any.
+"""How many categories are novel. Each estimator returns its score curve, and a mixture to start from, if any.
 
-``rehearsal``, the default, asks of the likelihood what labelled categories have shown a category to be worth.
+``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were.
 ``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
 pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
 """
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,33 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
-from vbcgcd.bayes import Prior, Statistics, log_evidence, posterior_of, statistics_by_label
+from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
 from vbcgcd.discovery.elimination import Path, eliminate
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.rehearsal import CategoryPrice, gains
-from vbcgcd.discovery.report import CountCurve
+from vbcgcd.discovery.relabel import hard_labels
+from vbcgcd.discovery.search import EVEN_SHARE, cooled, seed
+from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
 
+#: Novel categories of the first crowd; it grows until it is large enough for the answer.
 FIRST_CROWD = 8
-#: A crowd must be this many times the answer: fewer would underestimate it.
-CROWDING = 2.2
-#: Candidate numbers whose evidence is computed.
-EVIDENCE_CANDIDATES = 14
-SILHOUETTE_ROWS, SILHOUETTE_MOST = 2000, 60
+#: A crowd must be this many times the answer: fewer would underestimate it. The next one is a little larger.
+CROWDING, NEXT_CROWDING = 2.2, 2.5
+#: A crowd has at most one category for so many rows.
+ROWS_PER_CATEGORY = 3
+#: Numbers other than 0 and 1 need so many times the likelihood that outliers of known categories could give.
+BEYOND_CHANCE = 3.0
+#: Candidate numbers whose evidence, or silhouette, is computed.
+CANDIDATES = 14
+#: Two evidences are equal below this difference: an empty category adds nothing but rounding.
+SAME_EVIDENCE = 1e-3
+#: EM steps of the crowd that "merge" starts from.
+MERGE_STEPS = 30
+#: Rows and largest number that "silhouette" looks at, and the novelty from which a row takes part.
+SILHOUETTE_ROWS, SILHOUETTE_MOST, SILHOUETTE_NOVELTY = 2000, 60, 0.5
 
 __all__ = ["COUNTERS", "CountProblem", "Counter"]
 
@@ -76,14 +88,14 @@ def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
         return evidence(problem)
     mixture = problem.mixture
     path = _complete_path(
-        problem, lambda path: _choose(_curve(path, mixture.total, price), path, price, mixture)
+        problem, lambda path: _choose(_worth(path, mixture.total, price), path, price, mixture)
     )
-    scores = _curve(path, mixture.total, price)
+    scores = _worth(path, mixture.total, price)
     chosen = _choose(scores, path, price, mixture)
-    return CountCurve("rehearsal", np.arange(len(scores)), scores, chosen), path.states.get(chosen)
+    return _curve_of("rehearsal", np.arange(len(scores)), scores, chosen), path.states.get(chosen)
 
 
-def _curve(path: Path, total: float, price: CategoryPrice) -> Array:
+def _worth(path: Path, total: float, price: CategoryPrice) -> Array:
     """Worth of the first k categories less their prices, k = 0, 1, ..."""
     return np.concatenate([[0.0], np.cumsum(gains(path, total, price.outliers) - price.per_row)])
 
@@ -97,16 +109,15 @@ def _choose(scores: Array, path: Path, price: CategoryPrice, mixture: Mixture) -
     better = (k for k in range(1, len(scores)) if scores[k] > scores[k // 2 : k].max())
     best = max(better, default=0)
     likelihood = dict(zip(path.size.tolist(), path.log_likelihood.tolist(), strict=True))
-    by_chance = 3 * price.outliers.sum() * np.sqrt(mixture.total)
+    by_chance = BEYOND_CHANCE * price.outliers.sum() * np.sqrt(mixture.total)
     return best if likelihood[best] - likelihood[0] > by_chance else int(scores[1] > 0)
 
 
 def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path:
     """Elimination from a crowd that is large enough for the answer it gives."""
-    mixture, rng, price = problem.mixture, problem.rng, problem.knowledge.price
-    most = max(1, len(problem.rows) // 3)
+    mixture, rng, price = cooled(problem.mixture), problem.rng, problem.knowledge.price
+    most = max(1, len(problem.rows) // ROWS_PER_CATEGORY)
     crowd = min(FIRST_CROWD, most)
-    mixture.cool()
     while True:
         enough = max(3, crowd // 4)
 
@@ -123,7 +134,7 @@ def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path
         chosen = choose(path)
         if chosen * CROWDING <= crowd or crowd >= most:
             return path
-        crowd = min(max(int(2.5 * chosen) + 2, crowd + 1), most)
+        crowd = min(max(int(NEXT_CROWDING * chosen) + 2, crowd + 1), most)
 
 
 def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
@@ -132,42 +143,32 @@ def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
 
     def best_of(path: Path) -> int:
         seen.clear()
-        candidates = np.unique(np.geomspace(1, path.size[0], EVIDENCE_CANDIDATES).round().astype(int))
+        candidates = np.unique(np.geomspace(1, path.size[0], CANDIDATES).round().astype(int))
         for k in candidates.tolist():
             seen[k] = _assignment_evidence(problem, path.states[k])
         seen[0] = float(problem.mixture.weight @ problem.best_known)
         best = max(seen.values())
-        return min(k for k in seen if seen[k] >= best - 1e-3)  # empty categories add nothing but rounding
+        return min(k for k in seen if seen[k] >= best - SAME_EVIDENCE)
 
     path = _complete_path(problem, best_of)
     numbers = np.array(sorted(seen))
     scores = np.array([seen[k] for k in numbers.tolist()])
-    chosen = int(numbers[scores >= scores.max() - 1e-3][0])
-    return CountCurve("evidence", numbers, scores, chosen), path.states.get(chosen)
-
-
-def _hard_labels(state: MixtureState) -> Array:
-    return np.where(state.responsibility.sum(axis=1) >= 0.5, state.responsibility.argmax(axis=1), -1)
+    chosen = int(numbers[scores >= scores.max() - SAME_EVIDENCE][0])
+    return _curve_of("evidence", numbers, scores, chosen), path.states.get(chosen)
 
 
 def _statistics(problem: CountProblem, labels: Array, size: int) -> Statistics:
-    structure, weight = _own_prior(problem).structure, problem.mixture.weight
+    structure, weight = problem.knowledge.prior.structure, problem.mixture.weight
     return statistics_by_label(problem.rows, labels, size, weight=weight, structure=structure)
 
 
-def _own_prior(problem: CountProblem) -> Prior:
-    """The prior, with a covariance of each category's own: the evidence is then a sum over categories."""
-    prior = problem.knowledge.prior
-    return replace(prior, structure="full") if prior.structure == "shared" else prior
-
-
 def _evidence_of(problem: CountProblem, statistics: Statistics) -> Array:
-    prior = _own_prior(problem)
+    prior = problem.knowledge.prior
     return log_evidence(prior, posterior_of(prior, statistics))
 
 
 def _assignment_evidence(problem: CountProblem, state: MixtureState) -> float:
-    labels = _hard_labels(state)
+    labels = hard_labels(state.responsibility)
     statistics = _statistics(problem, labels, state.responsibility.shape[1])
     novel = float(_evidence_of(problem, statistics).sum())
     return novel + float(problem.mixture.weight[labels < 0] @ problem.best_known[labels < 0])
@@ -175,11 +176,10 @@ def _assignment_evidence(problem: CountProblem, state: MixtureState) -> float:
 
 def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """Over-cluster, drop clusters that known categories explain better, merge pairs that fit as one."""
-    mixture = problem.mixture
-    mixture.cool()
-    crowd = min(max(FIRST_CROWD, int(np.sqrt(len(problem.rows)))), max(1, len(problem.rows) // 3))
-    state = mixture.em(mixture.seed(crowd, problem.rng), 0.5, 30)
-    labels = _hard_labels(state)
+    mixture, n_rows = cooled(problem.mixture), len(problem.rows)
+    crowd = min(max(FIRST_CROWD, int(np.sqrt(n_rows))), max(1, n_rows // ROWS_PER_CATEGORY))
+    state = mixture.em(seed(mixture, crowd, problem.rng), EVEN_SHARE, MERGE_STEPS)
+    labels = hard_labels(state.responsibility)
     statistics = _statistics(problem, labels, crowd)
     alone = _evidence_of(problem, statistics)
     worth = mixture.weight * problem.best_known
@@ -202,7 +202,7 @@ def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
             ratio[pair] = _ratio(problem, parts, values, *pair)
         numbers.append(numbers[-1] - 1)
         scores.append(scores[-1] + best)
-    return CountCurve("merge", np.array(numbers[::-1]), np.array(scores[::-1]), numbers[-1]), None
+    return _curve_of("merge", numbers[::-1], scores[::-1], numbers[-1]), None
 
 
 def _pairs(size: int) -> list[tuple[int, int]]:
@@ -217,20 +217,24 @@ def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], 
 def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """The number of k-means clusters of rows that look novel with the best silhouette (as in the paper)."""
     seed = int(problem.rng.integers(2**31))
-    novel = np.flatnonzero(problem.novelty > 0.5)
+    novel = np.flatnonzero(problem.novelty > SILHOUETTE_NOVELTY)
     novel = np.sort(problem.rng.permutation(novel)[:SILHOUETTE_ROWS])
     rows = problem.mixture.rows[novel]
     most = min(SILHOUETTE_MOST, len(np.unique(rows, axis=0)) - 1)
     if most < 2:
         chosen = min(1, len(rows))
-        return CountCurve("silhouette", np.array([chosen]), np.array([0.0]), chosen), None
-    candidates = np.unique(np.geomspace(2, most, 14).round().astype(int))
+        return _curve_of("silhouette", [chosen], [0.0], chosen), None
+    candidates = np.unique(np.geomspace(2, most, CANDIDATES).round().astype(int))
     scores = []
     for k in candidates.tolist():
         labels = KMeans(k, n_init=2, random_state=seed).fit_predict(rows)
         scores.append(float(silhouette_score(rows, labels)) if len(np.unique(labels)) > 1 else -1.0)
     chosen = int(candidates[int(np.argmax(scores))])
-    return CountCurve("silhouette", candidates, np.array(scores), chosen), None
+    return _curve_of("silhouette", candidates, scores, chosen), None
+
+
+def _curve_of(method: str, candidates: Any, scores: Any, chosen: int) -> CountCurve:
+    return CountCurve(method, tuple(int(k) for k in candidates), tuple(float(s) for s in scores), chosen)
 
 
 COUNTERS: dict[str, Counter] = {

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.mixture import Mixture, MixtureState
+from vbcgcd.discovery.search import EVEN_SHARE, START_STEPS, seed
 
 Array = NDArray[Any]
+#: Seeded starts of a crowd, and EM steps of the crowd and after each removal.
 RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
 
 __all__ = ["Path", "eliminate"]
@@ -57,18 +59,19 @@ def eliminate(
 
     Parameters
     ----------
-    mixture : Mixture, cooled
+    mixture : Mixture
+        At the sharpness of a search; see `vbcgcd.discovery.search.cooled`.
     crowd : int
         Novel categories to begin with.
     rng : Generator
     give_up : callable
-        Told the path so far after each removal; True ends it.
+        Called with the path so far after each removal; True ends it.
 
     Returns
     -------
     Path
     """
-    starts = (mixture.em(mixture.seed(crowd, rng), 0.5, 6) for _ in range(RESTARTS))
+    starts = (mixture.em(seed(mixture, crowd, rng), EVEN_SHARE, START_STEPS) for _ in range(RESTARTS))
     state = max(starts, key=lambda s: s.log_likelihood)
     state = mixture.em(state.responsibility, state.share, CROWD_STEPS)
     states: dict[int, MixtureState] = {}
@@ -80,9 +83,9 @@ def eliminate(
         path = _path(mixture, states, complete=False)
         if give_up(path):
             return path
-        similarity, loss = mixture.deletion_losses(state)
-        kept = np.delete(similarity, int(loss.argmin()), axis=1)
-        responsibility = mixture.expectation(kept, state.share)[0]
+        similarity, _, part = mixture.parts(state)
+        cheapest = int(mixture.deletion_losses(part).argmin())
+        responsibility = mixture.expectation(np.delete(similarity, cheapest, axis=1), state.share)[0]
         state = mixture.em(responsibility, state.share, REFIT_STEPS)
 
 

@@ -18,10 +18,15 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.calibration import LeftOut, tempered_cross_entropy
+from vbcgcd.bayes.calibration import tempered_cross_entropy
+from vbcgcd.bayes.leave_one_out import LeftOut, downdate, mean_correction, others_of_each_row
 
 Array = NDArray[Any]
+#: Lengths below this are zero.
 TINY = 1e-12
+#: Squared length and weight of the other rows of a cluster, at least: an empty cluster has no mean.
+SHORTEST_SUM, LIGHTEST_CLUSTER = 1e-6, 1e-3
+#: Up to so many dimensions lengths tell categories apart as well as directions do.
 FEW_DIMENSIONS = 8
 
 __all__ = ["CalibratedGeometry", "Geometry", "calibrate_geometry"]
@@ -64,15 +69,11 @@ class Geometry:
         weight : array (N, K)
             Weight of each row in each cluster.
         """
-        sums = weight.T @ rows
-        own = np.einsum("nd,nd->n", rows, rows)[:, None]
-        product = rows @ sums.T
-        norm = np.einsum("kd,kd->k", sums, sums) - 2 * weight * product + weight**2 * own
-        product = product - weight * own
+        product, length, own = others_of_each_row(rows, weight)
         if self.kind == "direction":
-            return np.asarray(product / np.sqrt(np.maximum(norm, 1e-6)))
-        others = np.maximum(weight.sum(axis=0) - weight, 1e-3)
-        return np.asarray(product / others - 0.5 * (own + np.maximum(norm, 0) / others**2))
+            return np.asarray(product / np.sqrt(np.maximum(length, SHORTEST_SUM)))
+        others = np.maximum(weight.sum(axis=0) - weight, LIGHTEST_CLUSTER)
+        return np.asarray(product / others - 0.5 * (own + np.maximum(length, 0) / others**2))
 
 
 class CalibratedGeometry(NamedTuple):
@@ -128,15 +129,13 @@ def calibrate_geometry(
 def left_out_similarities(means: Array, sizes: Array, left_out: LeftOut) -> dict[str, Array]:
     """Similarity of each row to each category, the row itself left out, arrays (M, K), for both kinds.
 
-    Without the row the pooled covariance is I - w r r^T, with r the row minus its category's mean, and inner
-    products gain (w / (1 - w |r|^2)) (u.r)(v.r); the mean of its category is z - n/(n - 1) r.
+    The pooled covariance, I in this space, loses the row as well (see `vbcgcd.bayes.leave_one_out`).
     """
     z, own = left_out.rows.astype(np.float64), left_out.labels
     index = np.arange(len(z))
-    correction = sizes[own] / np.maximum(sizes[own] - 1, TINY)
+    correction = mean_correction(sizes)[own]
     r = z - means[own]
-    removal = left_out.pooled_weight * correction
-    gain = removal / (1 - np.minimum(removal * (r**2).sum(1), 1 - 1e-6))
+    gain = downdate(left_out.pooled_weight * correction, (r**2).sum(1)).gain
     zm, rm, zr = z @ means.T, r @ means.T, np.einsum("nd,nd->n", z, r)
     zz, mm = (z**2).sum(1), np.broadcast_to((means**2).sum(1), zm.shape).copy()
     moved = z - correction[:, None] * r

@@ -23,7 +23,7 @@ from vbcgcd.discovery.rehearsal import CategoryPrice
 
 Array = NDArray[Any]
 
-__all__ = ["Knowledge"]
+__all__ = ["Knowledge", "learn_more"]
 
 
 @dataclass(frozen=True)
@@ -64,17 +64,11 @@ class Knowledge:
         return self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
-        """Exact posterior of new categories; a shared covariance stays that of the known ones."""
-        known = self.posterior
-        if self.prior.structure != "shared":
-            return posterior_of(self.prior, statistics, dtype=known.mean.dtype)
-        kappa = self.prior.kappa + statistics.count
-        mean = statistics.mean * (statistics.count / kappa)[:, None]
-        nu = np.full(len(kappa), known.nu[0])
-        return Posterior(mean.astype(known.mean.dtype), kappa, nu, known.factor, "shared")
+        """Exact posterior of categories with these statistics."""
+        return posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
 
     def extended(self, posterior: Posterior | None) -> Knowledge:
-        """With these categories appended; what was known is untouched."""
+        """With these categories appended; what was known stays untouched."""
         if posterior is None:
             return self
         return replace(self, posterior=Posterior.concatenate([self.posterior, posterior]))
@@ -88,12 +82,31 @@ class Knowledge:
         extra = statistics_by_label(
             reduced, part, len(touched), weight=weight, structure=self.prior.structure
         )
-        old = self.posterior.take(touched)
-        if self.prior.structure == "shared":
-            # Only the means move: the covariance is that of the base session.
-            share = (extra.count / (old.kappa + extra.count))[:, None]
-            mean = old.mean + share * (extra.mean - old.mean)
-            new = Posterior(mean, old.kappa + extra.count, old.nu, old.factor, "shared")
-        else:
-            new = self.posterior_of(recover_statistics(self.prior, old) + extra)
-        return replace(self, posterior=self.posterior.replaced(touched, new))
+        before = recover_statistics(self.prior, self.posterior.take(touched))
+        return replace(self, posterior=self.posterior.replaced(touched, self.posterior_of(before + extra)))
+
+
+def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_known: bool = True) -> Knowledge:
+    """What is known after more labelled rows.
+
+    The projection, the prior and the calibration stay.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    reduced : array (N, D)
+        Reduced embeddings.
+    codes : int array (N,)
+        Categories: positions of known ones, and K, K + 1, ... for those to be added.
+    update_known : bool
+        Whether rows of known categories update their posteriors.
+    """
+    n_known = len(knowledge.posterior)
+    n_novel = max(int(codes.max()) + 1 - n_known, 0) if len(codes) else 0
+    if update_known:
+        knowledge = knowledge.absorbed(reduced, np.where(codes < n_known, codes, -1))
+    if n_novel == 0:
+        return knowledge
+    part = np.where(codes >= n_known, codes - n_known, -1)
+    statistics = statistics_by_label(reduced, part, n_novel, structure=knowledge.prior.structure)
+    return knowledge.extended(knowledge.posterior_of(statistics))

@@ -16,11 +16,14 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.geometry import Geometry
 
 Array = NDArray[Any]
+#: Most quantiles that are kept of the calibration rows.
 QUANTILES = 513
-#: Above this novelty a row is called unfamiliar: of known rows one in twenty is.
-UNFAMILIAR = 0.95
+#: Rows with a novelty above this are flagged: one in twenty of those of known categories is.
+FLAGGED = 0.95
+#: Rows compared at a time.
+CHUNK_ROWS = 8192
 
-__all__ = ["UNFAMILIAR", "Novelty"]
+__all__ = ["FLAGGED", "Novelty"]
 
 
 @dataclass(frozen=True)
@@ -46,9 +49,9 @@ class Novelty:
     def score(self, rows: Array, known_means: Array) -> Array:
         """One minus the p-value of each row under its best known category, array (N,): high is novel."""
         out = np.empty(len(rows))
-        for start in range(0, len(rows), 8192):
-            part = self.geometry.prepared(rows[start : start + 8192])
-            out[start : start + 8192] = self.geometry.similarity(part, known_means).max(axis=1)
+        for start in range(0, len(rows), CHUNK_ROWS):
+            part = self.geometry.prepared(rows[start : start + CHUNK_ROWS])
+            out[start : start + CHUNK_ROWS] = self.geometry.similarity(part, known_means).max(axis=1)
         return 1 - self.p_value(out)
 
     def p_value(self, similarity: Array) -> Array:

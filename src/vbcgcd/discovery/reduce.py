@@ -15,7 +15,8 @@ covariance.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from numpy.typing import DTypeLike, NDArray
 from sklearn.utils.extmath import randomized_svd
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
+from vbcgcd.bayes.leave_one_out import downdate, mean_correction
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -32,6 +34,8 @@ WIDEST_EXACT = 2048
 CHUNK_ROWS = 8192
 #: Directions with less than this share of the largest variance count as constant (by precision of the rows).
 NEGLIGIBLE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
+#: A dimension whose deviation is below this share of the largest is constant: standardising leaves it alone.
+CONSTANT, TINY = 1e-9, 1e-300
 #: Weights of the mean variance tried in the within-category covariance.
 SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 #: Labelled rows left out in turn to choose.
@@ -50,22 +54,22 @@ class Reducer:
     ----------
     center : array (d,)
     projection : array (d, D)
-    between : array (D,)
-        Variance of the labelled categories' means along each axis.
     whitened : bool
         Whether the within-category covariance of the labelled rows is the identity.
     unit : bool
         Whether rows are scaled to unit length first.
     shrinkage : float
         Weight of the mean variance in the whitening covariance.
+    standardised : bool
+        Whether each dimension was scaled to unit variance before the projection, which contains the scale.
     """
 
     center: Array
     projection: Array
-    between: Array
     whitened: bool
     unit: bool
     shrinkage: float
+    standardised: bool = False
 
     @property
     def n_inputs(self) -> int:
@@ -105,6 +109,7 @@ def fit_reducer(
     whiten: bool = True,
     normalise: bool | str = "auto",
     shrinkage: float | str = "auto",
+    standardise: bool = False,
     random_state: int | None = None,
 ) -> Reducer:
     """Learn the projection from the labelled rows.
@@ -120,7 +125,10 @@ def fit_reducer(
     normalise : bool or "auto"
         Scale rows to unit length first; "auto" decides by leaving out labelled rows.
     shrinkage : float in [0, 1] or "auto"
-        Weight of the mean variance in the within-category covariance; "auto" decides likewise.
+        Weight of the mean variance in the within-category covariance; "auto" decides by leaving out labelled
+        rows.
+    standardise : bool
+        Scale each dimension to unit variance over the labelled rows first.
     random_state : int, optional
         Only used for embeddings wider than 2048 and to draw the rows that are left out.
 
@@ -135,26 +143,40 @@ def fit_reducer(
     if normalise not in (True, False, "auto"):
         raise InputError(f"normalise must be True, False or 'auto', got {normalise!r}.")
     rng = np.random.default_rng(0 if random_state is None else random_state)
-    unit = _unit_is_better(rows, labels, n_components, rng) if normalise == "auto" else bool(normalise)
-    moments = _moments(rows, labels, unit, n_components, rng)
+    settings = _Settings(n_components, bool(normalise), standardise)
+    if normalise == "auto":
+        settings = replace(settings, unit=_unit_is_better(rows, labels, settings, rng))
+    moments = _moments(rows, labels, settings, rng)
+    unit = settings.unit
     if not whiten:
-        spread = np.einsum("k,kd,kd->d", moments.share, moments.means, moments.means)
-        return Reducer(moments.center, _fix_signs(moments.basis), spread, False, unit, 0.0)
+        return Reducer(moments.center, _fix_signs(moments.basis), False, unit, 0.0, standardise)
     weight = (
         _choose_shrinkage(rows, labels, moments, unit, rng)[0] if shrinkage == "auto" else float(shrinkage)
     )
     scaling = _whitening(moments.within, moments.total, weight)
     means = moments.means @ scaling
-    spread, turn = np.linalg.eigh((means.T * moments.share) @ means)
+    _, turn = np.linalg.eigh((means.T * moments.share) @ means)
     basis = moments.basis @ (scaling @ turn[:, ::-1])
-    return Reducer(moments.center, _fix_signs(basis), np.maximum(spread[::-1], 0.0), True, unit, weight)
+    return Reducer(moments.center, _fix_signs(basis), True, unit, weight, standardise)
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What is done to rows before principal components are taken, and how many of those are kept."""
+
+    n_components: int | None
+    unit: bool
+    standardise: bool
+
+    def prepare(self, rows: Array) -> Array:
+        return unit_length(rows) if self.unit else np.asarray(rows)
 
 
 class _Moments(NamedTuple):
     """What the labelled rows say, in principal coordinates."""
 
     center: Array  # (d,)
-    basis: Array  # (d, D), the principal axes
+    basis: Array  # (d, D), the principal axes, divided by the scale of each dimension where standardised
     total: Array  # (D, D) covariance of all rows
     within: Array  # (D, D) pooled covariance about the category means
     means: Array  # (K, D) of the categories
@@ -165,37 +187,54 @@ class _Moments(NamedTuple):
         return self.sizes / self.sizes.sum()
 
 
-def _moments(
-    rows: Array, labels: Array, unit: bool, n_components: int | None, rng: np.random.Generator
-) -> _Moments:
-    prepare = unit_length if unit else np.asarray
+def _moments(rows: Array, labels: Array, settings: _Settings, rng: np.random.Generator) -> _Moments:
+    prepare, n_components = settings.prepare, settings.n_components
     center = sum(
         prepare(rows[i : i + CHUNK_ROWS]).sum(axis=0, dtype=np.float64)
         for i in range(0, len(rows), CHUNK_ROWS)
     ) / len(rows)
+    scale = _deviations(rows, center, prepare) if settings.standardise else None
+    shift = center.astype(rows.dtype)
+
+    def centred(part: Array) -> Array:
+        moved = prepare(part) - shift
+        return moved if scale is None else moved / scale.astype(rows.dtype)
+
     wide = rows.shape[1] > WIDEST_EXACT
-    first = _randomised_basis(prepare(rows) - center, n_components, rng) if wide else None
+    first = _randomised_basis(centred(rows), n_components, rng) if wide else None
     dim = rows.shape[1] if first is None else first.shape[1]
     n_categories = int(labels.max()) + 1
     outer, sums = np.zeros((dim, dim)), np.zeros((n_categories, dim))
-    shift = center.astype(rows.dtype)
     for start in range(0, len(rows), CHUNK_ROWS):
-        chunk = prepare(rows[start : start + CHUNK_ROWS]) - shift
+        chunk = centred(rows[start : start + CHUNK_ROWS])
         chunk = chunk if first is None else chunk @ first
         outer += chunk.T @ chunk
         part = labels[start : start + CHUNK_ROWS]
         order = np.argsort(part, kind="stable")
-        found, begin = np.unique(part[order], return_index=True)
-        sums[found] += np.add.reduceat(chunk[order], begin, axis=0)
+        present, begin = np.unique(part[order], return_index=True)
+        sums[present] += np.add.reduceat(chunk[order], begin, axis=0)
     count = np.bincount(labels, minlength=n_categories).astype(np.float64)
     means = sums / np.maximum(count, 1)[:, None]
     axes = _principal_axes(outer / len(rows), n_components, NEGLIGIBLE[rows.dtype])
     outer, means = axes.T @ outer @ axes, means @ axes
     within = (outer - (means.T * count) @ means) / max(len(rows) - n_categories, 1)
-    return _Moments(center, axes if first is None else first @ axes, outer / len(rows), within, means, count)
+    basis = axes if first is None else first @ axes
+    if scale is not None:
+        basis = basis / scale[:, None]
+    return _Moments(center, basis, outer / len(rows), within, means, count)
 
 
-def _unit_is_better(rows: Array, labels: Array, n_components: int | None, rng: np.random.Generator) -> bool:
+def _deviations(rows: Array, center: Array, prepare: Callable[[Array], Array]) -> Array:
+    """Standard deviation of each dimension, array (d,); 1 where a dimension is constant."""
+    squares = sum(
+        ((prepare(rows[i : i + CHUNK_ROWS]) - center) ** 2).sum(axis=0)
+        for i in range(0, len(rows), CHUNK_ROWS)
+    )
+    deviation = np.sqrt(squares / len(rows))
+    return np.where(deviation > CONSTANT * max(float(deviation.max()), TINY), deviation, 1.0)
+
+
+def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.random.Generator) -> bool:
     """Whether unit length lowers the leave-one-out cross-entropy of the pooled classifier."""
     if labels.max() < 1:
         return False  # a single category cannot tell
@@ -208,7 +247,11 @@ def _unit_is_better(rows: Array, labels: Array, n_components: int | None, rng: n
     seed = int(rng.integers(2**31))  # the same rows are left out in both trials
     plain, scaled = (
         _choose_shrinkage(
-            sample, part, _moments(sample, part, unit, n_components, rng), unit, np.random.default_rng(seed)
+            sample,
+            part,
+            _moments(sample, part, replace(settings, unit=unit), rng),
+            unit,
+            np.random.default_rng(seed),
         )[1]
         for unit in (False, True)
     )
@@ -222,8 +265,8 @@ def _choose_shrinkage(
 ) -> tuple[float, Array]:
     """Weight of the mean variance with the least leave-one-out cross-entropy, and that of each row.
 
-    A row left out takes w r r^T from the covariance W_a, with r the row minus its category's mean, and
-    moves that mean: distances follow by Sherman-Morrison in the eigenbasis of W.
+    A row is left out of its category's mean and of the covariance (see `vbcgcd.bayes.leave_one_out`), in the
+    eigenbasis of the within-category covariance, where every shrinkage is diagonal.
     """
     n_categories, n_rows = len(moments.sizes), len(rows)
     eligible = np.flatnonzero(moments.sizes[labels] > 1)
@@ -237,7 +280,7 @@ def _choose_shrinkage(
     z = (prepared.astype(np.float32) @ (moments.basis @ vectors).astype(np.float32)).astype(np.float32)
     means = (moments.means @ vectors).astype(np.float32)
     residual = z - means[own]
-    correction = moments.sizes[own] / (moments.sizes[own] - 1)
+    correction = mean_correction(moments.sizes[own])
 
     @functools.cache
     def losses(position: int) -> Array:
@@ -249,9 +292,9 @@ def _choose_shrinkage(
         distance = np.einsum("nd,nd->n", z, scaled)[:, None] - 2 * scaled @ means.T
         distance += (means**2 / variance).sum(1)
         cross = np.einsum("nd,nd->n", z, rest)[:, None] - rest @ means.T
-        removal = (1 - weight) * correction / (n_rows - n_categories)
-        removed = np.minimum(removal * np.einsum("nd,nd->n", residual, rest), 1 - 1e-6)
-        distance = distance + (removal / (1 - removed))[:, None] * cross**2
+        omega = (1 - weight) * correction / (n_rows - n_categories)
+        change = downdate(omega, np.einsum("nd,nd->n", residual, rest))
+        distance = distance + change.gain[:, None] * cross**2
         distance[np.arange(len(own)), own] *= correction**2
         return tempered_cross_entropy(-0.5 * distance, own)[0]
 

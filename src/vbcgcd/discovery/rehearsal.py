@@ -8,6 +8,7 @@ same with known rows alone tells what groups of mere outliers are worth.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,17 +18,27 @@ from vbcgcd.discovery.elimination import Path, eliminate
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
+from vbcgcd.discovery.search import cooled
 
 Array = NDArray[Any]
 
+#: Rehearsals, categories hidden in each (at most a third of them), rows of each hidden one, and known rows.
 FOLDS, HIDDEN, HIDDEN_ROWS, KNOWN_ROWS = 3, 10, 60, 1200
-#: Labelled rows from which a rehearsal learns its reduction.
-TRAINING_ROWS = 6000
-#: The crowd is this many times the expected number, and a few more.
-CROWDING = 2.5
-OUTLIER_CROWD = 8
+#: Rehearsal needs so many categories, and so many rows of each on average.
+FEWEST_CATEGORIES, FEWEST_ROWS = 4, 5
+#: Labelled rows from which a rehearsal learns its reduction, and the share of known rows it does not see.
+TRAINING_ROWS, UNSEEN_SHARE = 6000, 0.2
+#: Known rows for each hidden one: about as many, so that neither side dominates.
+KNOWN_PER_HIDDEN = 0.8
+#: The crowd is this many times the expected number, and two more; that of mere outliers has a fixed size.
+CROWDING, OUTLIER_CROWD = 2.5, 8
 #: Outliers are taken to be worth so many times what rehearsal shows.
 SAFETY = 1.25
+#: The price divides the weakest real categories, from this share of the true number on, from the best
+#: fragments, up to this multiple of it.
+WEAKEST_REAL, BEST_FRAGMENTS = 0.6, 1.6
+#: A fragment is worth at least this share of a real category, and a real category at least this many nats.
+LEAST_FRAGMENT, LEAST_REAL = 0.02, 1e-3
 
 __all__ = ["CategoryPrice", "gains", "rehearse"]
 
@@ -78,16 +89,16 @@ def rehearse(
     """
     n_categories = int(codes.max()) + 1
     n_hidden = max(2, min(HIDDEN, n_categories // 3))
-    if n_categories < 4 or len(rows) < 5 * n_categories:
+    if n_categories < FEWEST_CATEGORIES or len(rows) < FEWEST_ROWS * n_categories:
         return None
     order = rng.permutation(n_categories)
     paths, outlier_worth = [], []
     for fold in range(FOLDS):
         hidden = order[(fold * n_hidden + np.arange(n_hidden)) % n_categories]
-        stage = _Stage(rows, codes, hidden, reducer, rng)
-        if not stage.possible:
+        stage = _stage(rows, codes, hidden, reducer, rng)
+        if stage is None:
             return None
-        mixture = stage.mixture(stage.with_hidden(), geometry)
+        mixture = stage.mixture(stage.with_hidden(rng), geometry)
         paths.append((mixture.total, eliminate(mixture, int(CROWDING * n_hidden) + 2, rng)))
         mixture = stage.mixture(stage.unseen, geometry)
         path = eliminate(mixture, OUTLIER_CROWD, rng)
@@ -95,55 +106,62 @@ def rehearse(
         outlier_worth.append(np.sort(lost)[::-1] / np.sqrt(mixture.total))
     outliers = np.maximum(np.mean(outlier_worth, axis=0), 0.0)
     worth = [gains(path, total, outliers) for total, path in paths]
-    # The least of the real categories, and the best of the fragments, are what the price has to divide.
-    real = float(np.mean([g[int(0.6 * n_hidden) : n_hidden].mean() for g in worth]))
-    fragment = float(np.mean([g[n_hidden : int(np.ceil(1.6 * n_hidden))].mean() for g in worth]))
-    real = max(real, 1e-3)
-    return CategoryPrice(float(np.sqrt(real * np.clip(fragment, 0.02 * real, real))), outliers)
+    real = float(np.mean([g[int(WEAKEST_REAL * n_hidden) : n_hidden].mean() for g in worth]))
+    last = int(np.ceil(BEST_FRAGMENTS * n_hidden))
+    fragment = float(np.mean([g[n_hidden:last].mean() for g in worth]))
+    real = max(real, LEAST_REAL)
+    return CategoryPrice(float(np.sqrt(real * np.clip(fragment, LEAST_FRAGMENT * real, real))), outliers)
 
 
+@dataclass(frozen=True, eq=False)
 class _Stage:
     """One rehearsal: hidden categories, and rows of the others that its reduction has not seen."""
 
-    def __init__(
-        self, rows: Array, codes: Array, hidden: Array, reducer: Reducer, rng: np.random.Generator
-    ) -> None:
-        self.rows, self.codes, self.hidden, self.rng = rows, codes, hidden, rng
-        known = np.setdiff1d(np.unique(codes), hidden)
-        position = np.full(int(codes.max()) + 1, -1)
-        position[known] = np.arange(len(known))
-        set_aside = rng.random(len(codes)) < 0.2
-        is_known = position[codes] >= 0
-        training = rng.permutation(np.flatnonzero(is_known & ~set_aside))[:TRAINING_ROWS]
-        found, labels = np.unique(position[codes[training]], return_inverse=True)
-        self.unseen = rng.permutation(np.flatnonzero(is_known & set_aside))[:KNOWN_ROWS]
-        self.n_known = len(known)
-        self.possible = len(training) > 0 and len(self.unseen) > 0
-        if not self.possible:
-            return
-        self.reducer = fit_reducer(
-            rows[training],
-            labels,
-            n_components=reducer.n_components,
-            whiten=reducer.whitened,
-            normalise=reducer.unit,
-            shrinkage=reducer.shrinkage,
-        )
-        reduced = self.reducer.transform(rows[training], dtype=np.float32)
-        sums = np.zeros((len(found), reduced.shape[1]))
-        np.add.at(sums, labels, reduced)
-        self.means = sums / np.bincount(labels)[:, None]
+    rows: Array
+    codes: Array
+    hidden: Array
+    unseen: Array
+    reducer: Reducer
+    means: Array
+    n_known: int
 
-    def with_hidden(self) -> Array:
+    def with_hidden(self, rng: np.random.Generator) -> Array:
         """Rows of the hidden categories and nearly as many unseen known ones."""
-        rng = self.rng
-        new = np.concatenate(
+        novel = np.concatenate(
             [rng.permutation(np.flatnonzero(self.codes == c))[:HIDDEN_ROWS] for c in self.hidden]
         )
-        return np.concatenate([new, self.unseen[: max(self.n_known, int(0.8 * len(new)))]])
+        return np.concatenate([novel, self.unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(novel)))]])
 
     def mixture(self, chosen: Array, geometry: Geometry) -> Mixture:
+        """The mixture of the chosen rows at the sharpness of a search."""
         reduced = self.reducer.transform(self.rows[chosen], dtype=np.float32)
-        mixture = Mixture(reduced, self.means, geometry)
-        mixture.cool()
-        return mixture
+        return cooled(Mixture.of(reduced, self.means, geometry))
+
+
+def _stage(
+    rows: Array, codes: Array, hidden: Array, reducer: Reducer, rng: np.random.Generator
+) -> _Stage | None:
+    """A rehearsal with these categories hidden; None where no rows are left to learn from or to judge by."""
+    known = np.setdiff1d(np.unique(codes), hidden)
+    position = np.full(int(codes.max()) + 1, -1)
+    position[known] = np.arange(len(known))
+    set_aside = rng.random(len(codes)) < UNSEEN_SHARE
+    is_known = position[codes] >= 0
+    training = rng.permutation(np.flatnonzero(is_known & ~set_aside))[:TRAINING_ROWS]
+    present, labels = np.unique(position[codes[training]], return_inverse=True)
+    unseen = rng.permutation(np.flatnonzero(is_known & set_aside))[:KNOWN_ROWS]
+    if len(training) == 0 or len(unseen) == 0:
+        return None
+    own = fit_reducer(
+        rows[training],
+        labels,
+        n_components=reducer.n_components,
+        whiten=reducer.whitened,
+        normalise=reducer.unit,
+        shrinkage=reducer.shrinkage,
+        standardise=reducer.standardised,
+    )
+    reduced = own.transform(rows[training], dtype=np.float32)
+    sums = np.zeros((len(present), reduced.shape[1]))
+    np.add.at(sums, labels, reduced)
+    return _Stage(rows, codes, hidden, unseen, own, sums / np.bincount(labels)[:, None], len(known))

@@ -1,6 +1,7 @@
-"""One unlabelled session, step by step: novelty, count, cluster, relabel, posterior (aligned), label.
+"""One unlabelled session, step by step: novelty, count, cluster, relabel, posterior (aligned), assign.
 
-Pure: it takes what is known and the rows, and returns what is new. The known posteriors are only read.
+Pure: what is known and the rows go in, what is known after it and a record come out. The posteriors that were
+known before are only read.
 """
 
 from __future__ import annotations
@@ -10,79 +11,48 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import (
-    AlignmentRule,
-    Posterior,
-    Statistics,
-    align,
-    log_evidence,
-    log_normalise,
-    run_svi,
-    statistics_by_responsibility,
-    volume_ratio,
-)
-from vbcgcd.discovery.cluster import CLUSTERERS, Clusterer
+from vbcgcd.bayes import log_evidence, statistics_by_responsibility
+from vbcgcd.discovery.cluster import start_of
 from vbcgcd.discovery.count import COUNTERS, CountProblem
+from vbcgcd.discovery.fit import fit_novel
 from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.mixture import Mixture, MixtureState
-from vbcgcd.discovery.novelty import UNFAMILIAR
-from vbcgcd.discovery.relabel import RELABELLERS, confident_rows, one_hot
-from vbcgcd.discovery.report import CountCurve, Step
+from vbcgcd.discovery.mixture import Mixture
+from vbcgcd.discovery.novelty import FLAGGED
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.relabel import RELABELLERS, Densities, hard_labels, is_novel
+from vbcgcd.discovery.scores import log_probabilities
+from vbcgcd.labels import appended
+from vbcgcd.record import CountCurve, SessionRecord, Step
 
 Array = NDArray[Any]
 
-__all__ = ["Recipe", "SessionResult", "run_session"]
+#: With ``update_known``, rows of at least this probability teach their known category.
+SURE_KNOWN = 0.95
+#: A novel category that fewer rows than this teach, by weight, is not made.
+LEAST_WEIGHT = 1e-6
+
+__all__ = ["run_session"]
 
 
-@dataclass(frozen=True)
-class Recipe:
-    """The exchangeable parts of a session. See `CategoryDiscoverer` for their meaning."""
-
-    cluster: str | Clusterer = "mixture"
-    relabel: str = "confident"
-    count: str = "rehearsal"
-    inference: str = "exact"
-    alignment: float | None = None
-    svi_steps: int = 300
-
-
-@dataclass
-class SessionResult:
-    """What a session found. ``posterior`` is None where nothing is new."""
-
-    posterior: Posterior | None
-    responsibility: Array
-    probabilities: Array
-    novelty: Array
-    novel_share: float
-    evidence: float
-    ratio_before: Array
-    ratio_after: Array
-    count: CountCurve | None
-    steps: list[Step] = field(default_factory=list)
-
-
+@dataclass(frozen=True, eq=False)
 class _Session:
     """The rows of one session with what several steps ask for."""
 
-    def __init__(
-        self,
-        rows: Array,
-        knowledge: Knowledge,
-        recipe: Recipe,
-        weight: Array | None,
-        rng: np.random.Generator,
-    ) -> None:
-        self.rows, self.knowledge, self.recipe, self.weight, self.rng = rows, knowledge, recipe, weight, rng
-        self.steps: list[Step] = []
+    rows: Array
+    knowledge: Knowledge
+    weight: Array | None
+    progress: Callable[[str], None]
+    steps: list[Step] = field(default_factory=list)
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
+        """Announce and time a step; its details are gathered in the dict."""
+        self.progress(name)
         details: dict[str, Any] = {}
         start = time.perf_counter()
         yield details
@@ -95,7 +65,7 @@ class _Session:
     @functools.cached_property
     def mixture(self) -> Mixture:
         known = self.knowledge
-        return Mixture(
+        return Mixture.of(
             self.rows,
             known.posterior.mean,
             known.novelty.geometry,
@@ -103,165 +73,182 @@ class _Session:
             size_spread=known.size_spread,
         )
 
+    @property
+    def densities(self) -> Densities:
+        return Densities(lambda: self.known_density, self._novel_density)
+
     def weighted(self, responsibility: Array) -> Array:
         return responsibility if self.weight is None else responsibility * self.weight[:, None]
 
-    def statistics(self, responsibility: Array) -> Statistics:
-        structure = self.knowledge.prior.structure
-        return statistics_by_responsibility(self.rows, self.weighted(responsibility), structure=structure)
-
-    def novel_density(self, responsibility: Array) -> Array:
+    def _novel_density(self, responsibility: Array) -> Array:
         """Log-density under provisional novel posteriors fitted to ``responsibility``."""
-        posterior = self.knowledge.posterior_of(self.statistics(responsibility))
-        return self.knowledge.classifier.log_density(self.rows, posterior)
+        known = self.knowledge
+        statistics = statistics_by_responsibility(
+            self.rows, self.weighted(responsibility), structure=known.prior.structure
+        )
+        return known.classifier.log_density(self.rows, known.posterior_of(statistics))
 
 
 def run_session(
     rows: Array,
     knowledge: Knowledge,
-    recipe: Recipe,
-    n_novel: int | None,
+    options: Options,
     *,
+    categories: Array,
+    novel_labels: Callable[[int], Array],
+    session: int,
+    n_novel: int | None = None,
     weight: Array | None = None,
     rng: np.random.Generator,
     progress: Callable[[str], None] = lambda name: None,
-) -> SessionResult:
-    """Find the novel categories among the rows.
+) -> tuple[Knowledge, SessionRecord]:
+    """Find the novel categories among unlabelled rows.
 
     Parameters
     ----------
-    rows : array (N, D)
-        Reduced embeddings.
+    rows : array (N, d)
+        Embeddings, in any order: the outcome does not depend on it.
     knowledge : Knowledge
-    recipe : Recipe
+    options : Options
+    categories : array (K,)
+        Labels of the known categories.
+    novel_labels : callable
+        Gives the labels of so many novel categories.
+    session : int
+        Number of this session, for the record.
     n_novel : int or None
-        Their number; None estimates it, and may find none.
+        Number of novel categories; None estimates it, and may find none.
     weight : array (N,), optional
+        Weight of each row.
     rng : Generator
     progress : callable
-        Told the name of each step as it begins.
+        Called with the name of each step as it begins.
 
     Returns
     -------
-    SessionResult
+    Knowledge
+        With the novel categories appended; with ``options.update_known`` the known ones have learned too.
+    SessionRecord
     """
-    session = _Session(rows, knowledge, recipe, weight, rng)
-    progress("novelty")
-    with session.step("novelty") as details:
-        novelty = knowledge.novelty.score(rows, knowledge.posterior.mean)
-        details[f"above {UNFAMILIAR}"] = float(np.mean(novelty > UNFAMILIAR))
+    order = _canonical_order(rows, weight)
+    weight = None if weight is None else weight[order]
+    here = _Session(knowledge.reduced(rows[order]), knowledge, weight, progress)
+    with here.step("novelty") as details:
+        novelty = knowledge.novelty.score(here.rows, knowledge.posterior.mean)
+        details[f"above {FLAGGED}"] = float(np.mean(novelty > FLAGGED))
+    discovery = _discover(here, options, novelty, n_novel, rng)
+    with here.step("posterior") as details:
+        fit = fit_novel(here.rows, here.weighted(discovery.teaching), knowledge, options, rng)
+        details.update(fit.details)
+    with here.step("assign"):
+        probabilities = _probabilities(here, discovery.responsibility)
+        labels = appended(categories, novel_labels(discovery.responsibility.shape[1]))
+        assignments = labels[_best(probabilities, discovery.responsibility)]
+    evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
+    back = np.argsort(order)
+    novel = labels[len(categories) :].tolist()
+    present, counts = np.unique(assignments, return_counts=True)
+    record = SessionRecord(
+        session=session,
+        command="discover",
+        rows=len(rows),
+        novel={label: str(label) for label in novel},
+        counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
+        seconds=sum(step.seconds for step in here.steps),
+        mean_probability=float(np.mean(_chosen(probabilities, discovery.responsibility))),
+        flagged=float(np.mean(novelty > FLAGGED)),
+        estimated=n_novel is None,
+        novel_share=discovery.share,
+        evidence=evidence,
+        ratio_before=tuple(fit.ratio_before.tolist()),
+        ratio_after=tuple(fit.ratio_after.tolist()),
+        count=discovery.curve,
+        steps=tuple(here.steps),
+        labels_=assignments[back],
+        probabilities_=probabilities[back],
+        novelty_=novelty[back],
+    )
+    if options.update_known:
+        knowledge = _update_known(here, probabilities)
+    return knowledge.extended(fit.posterior), record
+
+
+class _Discovery(NamedTuple):
+    """Responsibilities and teaching weights of the novel categories (N, K), their share, and the count."""
+
+    responsibility: Array
+    teaching: Array
+    share: float
+    curve: CountCurve | None
+
+
+def _discover(
+    here: _Session, options: Options, novelty: Array, n_novel: int | None, rng: np.random.Generator
+) -> _Discovery:
+    """Count where the number is not known, cluster, and decide row by row."""
     curve, solution = None, None
     if n_novel is None:
-        progress("count")
-        with session.step("count") as details:
+        with here.step("count") as details:
             problem = CountProblem(
-                rows, novelty, session.mixture, lambda: session.known_density, knowledge, rng
+                here.rows, novelty, here.mixture, lambda: here.known_density, here.knowledge, rng
             )
-            curve, solution = COUNTERS[recipe.count](problem)
-            n_novel = curve.chosen
-            details["n_novel"] = n_novel
-    progress("cluster")
-    with session.step("cluster") as details:
-        responsibility, novel_share = _cluster(session, min(n_novel, len(rows)), solution)
-        details["novel share"] = novel_share
-    progress("relabel")
-    with session.step("relabel") as details:
-        relabel = RELABELLERS[recipe.relabel]
+            curve, solution = COUNTERS[options.count](problem)
+            n_novel = details["n_novel"] = curve.chosen
+    with here.step("cluster") as details:
+        n_clusters = min(n_novel, len(here.rows))
+        start = start_of(options.cluster, here.rows, lambda: here.mixture, n_clusters, rng, solution)
+        details["novel share"] = start.share
+    with here.step("relabel") as details:
+        responsibility = teaching = start.responsibility
+        share = start.share
         if responsibility.shape[1]:
-            responsibility = relabel(responsibility, lambda: session.known_density, session.novel_density)
-        teaching = confident_rows(responsibility) if recipe.relabel == "confident" else responsibility
-        alive = (session.weighted(teaching).sum(axis=0) > 1e-6) & _preferred(responsibility)
+            responsibility, teaching, changed = RELABELLERS[options.relabel](responsibility, here.densities)
+            share = None if changed else share
+        alive = (here.weighted(teaching).sum(axis=0) > LEAST_WEIGHT) & _preferred(responsibility)
         responsibility, teaching = responsibility[:, alive], teaching[:, alive]
-        mass = responsibility.sum(axis=1)
-        if recipe.cluster != "mixture" or recipe.relabel not in ("confident", "none"):
-            novel_share = float(np.average(np.minimum(mass, 1.0), weights=weight))
-        details["rows judged novel"] = int((mass > 0.5).sum())
-    progress("posterior")
-    with session.step("posterior") as details:
-        posterior, before, after = _fit(session, teaching, details)
-    progress("label")
-    with session.step("label"):
-        probabilities = _probabilities(session, responsibility)
-    evidence = 0.0 if posterior is None else float(log_evidence(knowledge.prior, posterior).sum())
-    return SessionResult(
-        posterior,
-        responsibility,
-        probabilities,
-        novelty,
-        novel_share,
-        evidence,
-        before,
-        after,
-        curve,
-        session.steps,
-    )
+        if share is None:
+            mass = np.minimum(responsibility.sum(axis=1), 1.0)
+            share = float(np.average(mass, weights=here.weight))
+        details["novel rows"] = int(is_novel(responsibility).sum())
+    return _Discovery(responsibility, teaching, share, curve)
 
 
 def _preferred(responsibility: Array) -> Array:
     """Whether each novel category is the most probable answer for at least one row."""
-    if responsibility.shape[1] == 0:
-        return np.zeros(0, dtype=bool)
-    best = responsibility.argmax(axis=1)[responsibility.sum(axis=1) >= 0.5]
-    return np.bincount(best, minlength=responsibility.shape[1]) > 0
+    labels = hard_labels(responsibility)
+    return np.bincount(labels[labels >= 0], minlength=responsibility.shape[1]) > 0
 
 
-def _cluster(session: _Session, n_novel: int, solution: MixtureState | None) -> tuple[Array, float]:
-    """Responsibilities of the start, and the share of novel rows."""
-    if n_novel == 0:
-        return np.zeros((len(session.rows), 0)), 0.0
-    kind = session.recipe.cluster
-    if kind == "mixture":
-        state = session.mixture.search(n_novel, session.rng, solution)
-        return state.responsibility.astype(np.float64), state.share
-    clusterer = CLUSTERERS[kind] if isinstance(kind, str) else kind
-    labels = np.asarray(clusterer(session.rows, n_novel, session.rng))
-    return one_hot(labels, max(int(labels.max()) + 1, 0)), float(np.mean(labels >= 0))
-
-
-def _fit(
-    session: _Session, teaching: Array, details: dict[str, Any]
-) -> tuple[Posterior | None, Array, Array]:
-    """Posteriors of the novel categories, and R before and after alignment."""
-    known, recipe = session.knowledge, session.recipe
-    if teaching.shape[1] == 0:
-        return None, np.empty(0), np.empty(0)
-    statistics = session.statistics(teaching)
-    before = volume_ratio(
-        known.posterior_of(statistics).log_det_covariance, known.posterior.log_det_covariance
-    )
-    if recipe.inference == "svi":
-        statistics = _svi(session, teaching, details)
-    elif recipe.alignment is not None and known.prior.structure != "shared":
-        aligned = align(known.prior, statistics, known.posterior.log_det_covariance, target=recipe.alignment)
-        statistics, details["tau"] = aligned.statistics, aligned.tau
-    posterior = known.posterior_of(statistics)
-    return posterior, before, volume_ratio(posterior.log_det_covariance, known.posterior.log_det_covariance)
-
-
-def _svi(session: _Session, teaching: Array, details: dict[str, Any]) -> Statistics:
-    known, parts, traces = session.knowledge, [], []
-    weights = session.weighted(teaching)
-    for k in range(teaching.shape[1]):
-        members = np.flatnonzero(weights[:, k])
-        rule = None
-        if session.recipe.alignment is not None:
-            rule = AlignmentRule(known.posterior.log_det_covariance, target=session.recipe.alignment)
-        result = run_svi(
-            known.prior,
-            session.rows[members].astype(np.float64),
-            weight=weights[members, k],
-            max_steps=session.recipe.svi_steps,
-            stop=rule,
-            random_state=session.rng,
-        )
-        parts.append(result.statistics)
-        traces.append(result.trace)
-    details["trace"] = traces
-    return Statistics.concatenate(parts)
-
-
-def _probabilities(session: _Session, responsibility: Array) -> Array:
+def _probabilities(here: _Session, responsibility: Array) -> Array:
     """Probability of each known and each novel category for each row, float32 array (N, K)."""
-    known = log_normalise(session.knowledge.temperature * session.known_density)
+    known = log_probabilities(here.known_density, here.knowledge.temperature)
     rest = np.clip(1 - responsibility.sum(axis=1, keepdims=True), 0, 1)
     return np.hstack([np.exp(known) * rest, responsibility]).astype(np.float32)
+
+
+def _best(probabilities: Array, responsibility: Array) -> Array:
+    """Position of each row's category: the best novel one of a novel row, else the best known one."""
+    n_known = probabilities.shape[1] - responsibility.shape[1]
+    novel = hard_labels(responsibility)
+    return np.where(novel >= 0, n_known + novel, probabilities[:, :n_known].argmax(axis=1))
+
+
+def _chosen(probabilities: Array, responsibility: Array) -> Array:
+    """Probability of each row's category."""
+    return probabilities[np.arange(len(probabilities)), _best(probabilities, responsibility)]
+
+
+def _update_known(here: _Session, probabilities: Array) -> Knowledge:
+    """The knowledge after rows that surely belong to a known category have taught it."""
+    best = probabilities.argmax(axis=1)
+    sure = (best < len(here.knowledge.posterior)) & (probabilities.max(axis=1) >= SURE_KNOWN)
+    return here.knowledge.absorbed(here.rows, np.where(sure, best, -1), here.weight)
+
+
+def _canonical_order(rows: Array, weight: Array | None) -> Array:
+    """An order of the rows that does not depend on the order in which they came."""
+    keys = rows if weight is None else np.column_stack([rows, weight])
+    few = keys[:, :: max(keys.shape[1] // 8, 1)]
+    order = np.lexsort(few.T)
+    tied = (few[order][1:] == few[order][:-1]).all(axis=1).any()
+    return np.lexsort(keys.T) if tied else order

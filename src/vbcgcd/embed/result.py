@@ -7,17 +7,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from vbcgcd.items import Failure
+
 Array = NDArray[Any]
 
 __all__ = ["EmbedResult", "Failure"]
-
-
-@dataclass(frozen=True)
-class Failure:
-    """An item without an embedding, and why."""
-
-    reference: str
-    reason: str
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ Column = str | tuple[str, ...]
 
 KINDS = ("image", "text", "embedding")
 
-__all__ = ["KINDS", "Items"]
+__all__ = ["KINDS", "Failure", "Items"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,3 +106,11 @@ class Items:
 def _index(rows: Any) -> Array:
     index = np.asarray(rows)
     return index if index.size else index.astype(np.intp)
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An item that could not be used, and why."""
+
+    reference: str
+    reason: str

@@ -26,10 +26,8 @@ __all__ = ["MODEL", "SEGMENT", "Shelf", "write_segment"]
 
 
 def write_segment(path: Path, posterior: Posterior, ids: list[int]) -> None:
-    """Write the posteriors of some categories; a shared factor is that of the base model, and left out."""
-    arrays = {"mean": posterior.mean, "kappa": posterior.kappa, "nu": posterior.nu}
-    if posterior.structure != "shared":
-        arrays["factor"] = posterior.factor
+    """Write the posteriors of some categories."""
+    arrays = {name: getattr(posterior, name) for name in ("mean", "kappa", "nu", "factor")}
     write_archive(path, KIND, VERSION, arrays, {"ids": ids, "structure": posterior.structure})
 
 
@@ -99,8 +97,7 @@ class Shelf:
             return base
         path = self.store.file(self.history.commits[number], SEGMENT)
         arrays, values = read_archive(path, KIND, VERSION)
-        factor = base.factor if values["structure"] == "shared" else arrays["factor"]
-        return Posterior(arrays["mean"], arrays["kappa"], arrays["nu"], factor, values["structure"])
+        return Posterior(structure=values["structure"], **arrays)
 
 
 def _picked(parts: Mapping[int, Posterior], wanted: list[tuple[int, int]], base: Posterior) -> Posterior:
@@ -109,5 +106,4 @@ def _picked(parts: Mapping[int, Posterior], wanted: list[tuple[int, int]], base:
     def stacked(name: str) -> Array:
         return np.stack([getattr(parts[part], name)[row] for part, row in wanted])
 
-    factor = base.factor if base.structure == "shared" else stacked("factor")
-    return Posterior(stacked("mean"), stacked("kappa"), stacked("nu"), factor, base.structure)
+    return Posterior(stacked("mean"), stacked("kappa"), stacked("nu"), stacked("factor"), base.structure)

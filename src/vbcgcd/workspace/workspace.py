@@ -244,8 +244,7 @@ class Workspace(Reading):
         """Make one new category of several, exactly: their sufficient statistics add.
 
         The merged ones retire and point to it. Without ``name`` it takes over the best name: of the user,
-        else of a label, else of the largest. With covariance "shared" only means and counts add: the
-        common covariance stays that of the base session.
+        else of a label, else of the largest.
         """
         with self._writing("merge") as history:
             knowledge = self._shelf.knowledge(history.state)

@@ -1,0 +1,127 @@
+# ruff: noqa: D102 (the members are documented once, in `CovarianceStructure`)
+"""Full covariances: scatter and factor are packed lower triangles, D (D + 1) / 2 numbers each.
+
+The factor is the lower Cholesky factor L of Psi = L L^T: densities, determinants and samples come from it
+directly, and the scatter can be recovered from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes.linalg import (
+    cholesky_upper,
+    diagonal_positions,
+    outer_packed,
+    pack_lower,
+    packed_size,
+    solve_lower,
+    symmetric,
+    unpack_lower,
+    unpack_upper,
+)
+from vbcgcd.bayes.student import StudentTerms
+
+Array = NDArray[Any]
+
+__all__ = ["Full"]
+
+
+@dataclass(frozen=True)
+class Full:
+    """The covariance of every pair of dimensions; see `CovarianceStructure` for its members."""
+
+    dim: int
+    complete = True
+    triangular = True
+
+    @property
+    def block(self) -> int:
+        return self.dim
+
+    @property
+    def width(self) -> int:
+        return packed_size(self.dim)
+
+    def scatter(self, centred: Array) -> Array:
+        return pack_lower(centred.T @ centred)
+
+    def between(self, weights: Array, gaps: Array) -> Array:
+        return np.stack([w * outer_packed(g) for w, g in zip(weights, gaps, strict=True)])
+
+    def diagonals(self, scatters: Array) -> Array:
+        return np.asarray(scatters[:, diagonal_positions(self.dim)])
+
+    def square(self, scatter: Array) -> Array:
+        return symmetric(scatter, self.dim)
+
+    def spectrum(self, scatter: Array, mean: Array, weight: float) -> Array:
+        matrix = self.square(scatter.astype(np.float64)) + weight * np.outer(mean, mean)
+        return np.maximum(np.linalg.eigvalsh(matrix), 0)
+
+    def log_det_path(self, scatter: Array, mean: Array) -> Callable[[float, float, float], float]:
+        values, vectors = np.linalg.eigh(self.square(scatter.astype(np.float64)))
+        values, squared = np.maximum(values, 0.0), (vectors.T @ mean) ** 2
+
+        def log_det(scale: float, tau: float, shift: float) -> float:
+            spread = scale + tau * values
+            # det(A + c v v^T) = det A (1 + c v^T A^-1 v)
+            return float(np.log(spread).sum() + np.log1p(shift * (squared / spread).sum()))
+
+        return log_det
+
+    def factor(self, scatter: Array, mean: Array, shift: float, scale: float) -> Array:
+        upper = unpack_upper(scatter.astype(np.float64, copy=False), self.dim)
+        upper += shift * np.outer(mean, mean)
+        upper[np.diag_indices(self.dim)] += scale
+        return pack_lower(cholesky_upper(upper).T)
+
+    def isotropic(self, scale: float) -> Array:
+        factor = np.zeros(self.width)
+        factor[diagonal_positions(self.dim)] = np.sqrt(scale)
+        return factor
+
+    def recovered_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
+        packed = self.scale(factor)
+        packed[diagonal_positions(self.dim)] -= scale
+        return np.asarray(packed - shift * outer_packed(mean))
+
+    def scale(self, factor: Array) -> Array:
+        lower = unpack_lower(factor.astype(np.float64), self.dim)
+        return pack_lower(lower @ lower.T)
+
+    def traces(self, factors: Array) -> Array:
+        return np.asarray(np.einsum("kp,kp->k", factors, factors, dtype=np.float64))
+
+    def log_dets(self, factors: Array) -> Array:
+        return np.asarray(2.0 * np.log(self.diagonals(factors).astype(np.float64)).sum(axis=1))
+
+    def whitened(self, rows: Array, factor: Array) -> Array:
+        rows = np.array(rows, dtype=np.float64, order="C", ndmin=2)
+        return solve_lower(unpack_upper(factor.astype(np.float64), self.dim), rows)
+
+    def coloured(self, noise: Array, factor: Array) -> Array:
+        return np.asarray(noise @ unpack_lower(factor.astype(np.float64), self.dim).T)
+
+    def trace_ratio(self, scatter: Array, factor: Array) -> float:
+        half = self.whitened(self.square(scatter), factor)  # rows of S L^-T
+        return float(np.trace(self.whitened(half.T, factor)))
+
+    def distances(self, rows: Array, means: Array, factors: Array) -> Array:
+        out = np.empty((len(rows), len(means)))
+        scratch = np.empty_like(rows)
+        for k in range(len(means)):
+            np.subtract(rows, means[k].astype(rows.dtype, copy=False), out=scratch)
+            upper = unpack_upper(factors[k].astype(rows.dtype, copy=False), self.dim)
+            solved = solve_lower(upper, scratch)
+            out[:, k] = np.einsum("nd,nd->n", solved, solved)
+        return out
+
+    def student(self, rows: Array, means: Array, factors: Array, terms: StudentTerms) -> Array:
+        distance = np.log1p(self.distances(rows, means, factors) / terms.spread)
+        return np.asarray(terms.constant - terms.volume - terms.slope * distance)

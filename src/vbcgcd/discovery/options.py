@@ -1,0 +1,147 @@
+"""All options of a discoverer, each written once: its meaning, its default and its check."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import Field, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from vbcgcd.bayes import Classifier, Metric, Predictive, Structure
+from vbcgcd.checks import check_choice, check_number
+from vbcgcd.discovery.cluster import CLUSTERERS, Clusterer
+from vbcgcd.discovery.count import COUNTERS
+from vbcgcd.discovery.relabel import RELABELLERS
+
+__all__ = ["Options"]
+
+
+def _choice(default: Any, *allowed: Any) -> Any:
+    def check(name: str, value: Any) -> None:
+        check_choice(name, value, allowed)
+
+    return field(default=default, metadata={"check": check})
+
+
+def _number(default: Any, **rule: Any) -> Any:
+    def check(name: str, value: Any) -> None:
+        check_number(name, value, **rule)
+
+    return field(default=default, metadata={"check": check})
+
+
+def _cluster(name: str, value: Any) -> None:
+    if not callable(value):
+        check_choice(name, value, ("mixture", *CLUSTERERS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Options of `CategoryDiscoverer`, of the base session and of every later one.
+
+    Parameters
+    ----------
+    n_components : int or None, default=384
+        Most dimensions of the reduced embedding; None keeps every direction that varies.
+    standardise : bool, default=False
+        Scale each dimension of the embeddings to zero mean and unit variance over the labelled rows first.
+    whiten : bool, default=True
+        Whiten by the pooled within-category covariance of the labelled rows. False gives plain principal
+        components, as in the paper.
+    normalise : bool or "auto", default="auto"
+        Scale each embedding to unit length first. "auto" leaves labelled rows out and keeps the form in which
+        they are predicted better.
+    whiten_shrinkage : float or "auto", default="auto"
+        Weight, from 0 to 1, of the mean variance in the whitening covariance. "auto" takes the weight with
+        which labelled rows that are left out are predicted best.
+    prior_strength : float, "auto", "evidence" or "weakest", default="auto"
+        Degrees of freedom of the prior covariance: how many rows it is worth. "auto" takes the strength with
+        which labelled rows that are left out are predicted best, or, where covariances are not full, the one
+        with the highest evidence; "evidence" always takes the latter; "weakest" is D + 2.
+    prior_variance : float or "auto", default="auto"
+        Variance that the prior expects in every dimension. "auto" is 1 in a whitened space, else the mean
+        variance within the labelled categories.
+    mean_precision_prior : float, default=0.01
+        How many rows the prior mean is worth.
+    covariance : {"full", "diagonal"}, default="full"
+        Structure of each category's covariance.
+    inference : {"exact", "svi"}, default="exact"
+        Exact posterior, or stochastic variational inference.
+    cluster : {"mixture", "kmeans", "gmm", "hdbscan"} or callable, default="mixture"
+        Start of a session. "mixture" weighs novel clusters against the known categories in the calibrated
+        geometry; the others cluster all rows. A function of yours is called as
+        ``cluster(rows, n_clusters, rng)`` and returns a cluster for each row.
+    relabel : {"confident", "none", "filter", "reassign", "em"}, default="confident"
+        Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
+        those that no known category explains better (the authors' code); every row moved to its best
+        category (the paper); soft expectation-maximisation with frozen known categories.
+    count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
+        How the number of novel categories is estimated. "rehearsal" hides labelled categories during `fit`
+        and learns what a real one is worth; with fewer than four labelled categories, or five rows for each,
+        it cannot, and "evidence" stands in, which tends to overestimate.
+    geometry : {"auto", "direction", "distance"}, default="auto"
+        Whether the likeness of a row and a category is their angle or their distance when a session is
+        clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
+    alignment : float or None, default=None
+        Target R of covariance alignment, 0 in the paper; None leaves the volumes unchanged.
+    update_known : bool, default=False
+        Let rows that surely belong to a known category update its posterior in `discover`.
+    svi_steps : int, default=300
+        Most steps of ``inference="svi"``.
+    predictive : {"plugin", "student"}, default="plugin"
+        Gaussian with the plug-in covariance, or the Student-t predictive.
+    metric : {"mahalanobis", "euclidean"}, default="mahalanobis"
+        Distance of a row to a category.
+    log_determinant : bool, default=True
+        Keep the log-determinant in the classifier.
+    dtype : {"float32", "float64"}, default="float32"
+        Storage of the posteriors and arithmetic of the classifier.
+    random_state : int or None, default=0
+        Seed. The same seed gives the same answer; None draws a new one each time.
+
+    Examples
+    --------
+    >>> Options(relabel="em").count
+    'rehearsal'
+    """
+
+    n_components: int | None = _number(384, low=1, whole=True, words=(None,))
+    standardise: bool = _choice(False, True, False)
+    whiten: bool = _choice(True, True, False)
+    normalise: bool | str = _choice("auto", True, False, "auto")
+    whiten_shrinkage: float | str = _number("auto", low=0, high=1, words=("auto",))
+    prior_strength: float | str = _number("auto", above=0, words=("auto", "evidence", "weakest"))
+    prior_variance: float | str = _number("auto", above=0, words=("auto",))
+    mean_precision_prior: float = _number(0.01, above=0)
+    covariance: Structure = _choice("full", "full", "diagonal")
+    inference: str = _choice("exact", "exact", "svi")
+    cluster: str | Clusterer = field(default="mixture", metadata={"check": _cluster})
+    relabel: str = _choice("confident", *RELABELLERS)
+    count: str = _choice("rehearsal", *COUNTERS)
+    geometry: str = _choice("auto", "auto", "direction", "distance")
+    alignment: float | None = _number(None, words=(None,))
+    update_known: bool = _choice(False, True, False)
+    svi_steps: int = _number(300, low=1, whole=True)
+    predictive: Predictive = _choice("plugin", "plugin", "student")
+    metric: Metric = _choice("mahalanobis", "mahalanobis", "euclidean")
+    log_determinant: bool = _choice(True, True, False)
+    dtype: str = _choice("float32", "float32", "float64")
+    random_state: int | None = _number(0, low=0, whole=True, words=(None,))
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            _check_of(each)(each.name, getattr(self, each.name))
+
+    @property
+    def classifier(self) -> Classifier:
+        """How rows are scored."""
+        return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))
+
+    def generator(self, *path: int) -> np.random.Generator:
+        """Random numbers for one purpose; the same seed and purpose give the same numbers."""
+        return np.random.default_rng(None if self.random_state is None else [self.random_state, *path])
+
+
+def _check_of(option: Field[Any]) -> Callable[[str, Any], None]:
+    return option.metadata["check"]

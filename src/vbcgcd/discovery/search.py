@@ -1,0 +1,127 @@
+"""The search for a good mixture: restarts, then swaps of a cheap category for a badly explained place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.mixture import Mixture, MixtureState
+
+Array = NDArray[Any]
+
+#: The search runs at this fraction of the calibrated sharpness, where fewer local optima are.
+SEARCH_SHARPNESS = 0.75
+#: Seeded starts, how many of them are refined, and swaps tried beyond two for each novel category.
+RESTARTS, REFINED, SWAPS = 8, 2, 20
+#: EM steps of a start, of a swap on trial, of a promising swap, and of a solution.
+START_STEPS, TRIAL_STEPS, SWAP_STEPS, SOLUTION_STEPS = 6, 8, 30, 40
+#: Share of novel rows from which every search starts: nothing is known about it yet.
+EVEN_SHARE = 0.5
+#: Rows tried for each seed, and places tried for each swap.
+SEED_TRIALS, SWAP_TRIALS = 4, 8
+#: A swap on trial is refined if it comes within this share of the objective, and taken if it gains a nat.
+PROMISING, GAIN = 0.002, 1.0
+#: A row is drawn as a seed with exp(-0.1 nats): badly explained rows often, single outliers not always.
+SURPRISE = 0.1
+#: A category is drawn for deletion with exp(-2 standard deviations of the losses).
+CHEAPNESS = 2.0
+#: A swapped-in category starts from an eighth of an average category's rows, and at least three.
+NEIGHBOURHOOD, FEWEST_NEIGHBOURS = 8, 3
+
+__all__ = ["cooled", "improve", "search", "seed"]
+
+
+def search(
+    mixture: Mixture, n_novel: int, rng: np.random.Generator, start: MixtureState | None = None
+) -> MixtureState:
+    """The best mixture with ``n_novel`` novel categories that restarts and swaps find.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        At the calibrated sharpness, at which the solution is finished.
+    n_novel : int
+    rng : Generator
+    start : MixtureState, optional
+        A mixture of that size from elsewhere, which competes with the restarts.
+    """
+    cool = cooled(mixture)
+    starts = [] if start is None else [start]
+    starts += [cool.em(seed(cool, n_novel, rng), EVEN_SHARE, START_STEPS) for _ in range(RESTARTS)]
+    starts = sorted(starts, key=lambda s: -s.objective)[:REFINED]
+    refined = (cool.em(s.responsibility, s.share, SOLUTION_STEPS) for s in starts)
+    best = improve(cool, max(refined, key=lambda s: s.objective), rng, SWAPS + 2 * n_novel)
+    return mixture.em(best.responsibility, best.share, SOLUTION_STEPS)
+
+
+def cooled(mixture: Mixture) -> Mixture:
+    """The mixture at the lower sharpness of a search."""
+    return mixture.at(SEARCH_SHARPNESS * mixture.geometry.sharpness)
+
+
+def improve(mixture: Mixture, state: MixtureState, rng: np.random.Generator, n_swaps: int) -> MixtureState:
+    """Try swaps and keep those that raise the objective."""
+    for _ in range(n_swaps):
+        trial = mixture.em(_swap(mixture, state, rng), state.share, TRIAL_STEPS)
+        if trial.objective > state.objective - PROMISING * abs(state.objective):
+            trial = mixture.em(trial.responsibility, trial.share, SWAP_STEPS)
+        if trial.objective > state.objective + GAIN:
+            state = trial
+    return state
+
+
+def seed(mixture: Mixture, n_novel: int, rng: np.random.Generator) -> Array:
+    """Responsibilities (N, n_novel) of novel categories placed one by one at badly explained rows."""
+    share = EVEN_SHARE
+    explained = mixture.known.astype(np.float64) + np.log(1 - share)
+    similarities = np.empty((len(mixture.rows), n_novel), np.float32)
+    for c in range(n_novel):
+        candidates = rng.choice(len(mixture.rows), SEED_TRIALS, p=_surprise(mixture, explained))
+        similarity = _to_rows(mixture, candidates)
+        scores = mixture.sharpness * similarity.astype(np.float64) + np.log(share / n_novel)
+        likelihood = np.logaddexp(explained[:, None], scores)
+        best = int((mixture.weight @ likelihood).argmax())
+        explained, similarities[:, c] = likelihood[:, best], similarity[:, best]
+    return mixture.expectation(similarities, share)[0]
+
+
+def _swap(mixture: Mixture, state: MixtureState, rng: np.random.Generator) -> Array:
+    """Delete a novel category that is cheap to lose, put one where rows are badly explained."""
+    n_rows, n_novel = state.responsibility.shape
+    similarity, total, part = mixture.parts(state)
+    loss = mixture.deletion_losses(part)
+    cheap = np.exp(-CHEAPNESS * (loss - loss.min()) / (loss.std() + 1e-9))
+    out = int(rng.choice(n_novel, p=cheap / cheap.sum()))
+    without = total + np.log1p(-part[:, out])
+    seeds = rng.choice(n_rows, min(SWAP_TRIALS, n_rows), p=_surprise(mixture, without))
+    places = _neighbourhoods(mixture, seeds, int(state.share * n_rows / n_novel / NEIGHBOURHOOD))
+    scores = mixture.sharpness * places + np.log(state.share / n_novel)
+    likelihood = np.logaddexp(without[:, None], scores)
+    similarity[:, out] = places[:, int((mixture.weight @ likelihood).argmax())]
+    return mixture.expectation(similarity, state.share)[0]
+
+
+def _surprise(mixture: Mixture, explained: Array) -> Array:
+    """Probability of drawing each row: high where its log-likelihood ``explained`` is low."""
+    least = explained[mixture.weight > 0].min()
+    p = np.exp(-SURPRISE * np.maximum(explained - least, 0.0)) * mixture.weight
+    return np.asarray(p / p.sum())
+
+
+def _to_rows(mixture: Mixture, chosen: Array) -> Array:
+    """Similarity to single rows; a row is as similar to itself as the nearest other is."""
+    similarity = mixture.geometry.similarity(mixture.rows, mixture.rows[chosen])
+    itself = chosen, np.arange(len(chosen))
+    similarity[itself] = -np.inf
+    similarity[itself] = similarity.max(axis=0) if len(mixture.rows) > 1 else 0.0
+    return similarity
+
+
+def _neighbourhoods(mixture: Mixture, seeds: Array, size: int) -> Array:
+    """Similarity to the mean of the rows nearest to each seed."""
+    rows, geometry = mixture.rows, mixture.geometry
+    size = min(max(size, FEWEST_NEIGHBOURS), len(rows))
+    nearest = np.argpartition(-geometry.similarity(rows, rows[seeds]), size - 1, axis=0)
+    return geometry.similarity(rows, rows[nearest[:size]].mean(axis=0))

@@ -1,0 +1,250 @@
+"""`SessionRecord`: what one session did, in one frozen value for people, programs and the disk.
+
+The session makes it, the estimator and the workspace return it, a commit stores it as JSON, and the command
+line and the report render it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.items import Failure
+from vbcgcd.plain import plain
+
+Array = NDArray[Any]
+Command = Literal["learn", "discover"]
+
+__all__ = ["CountCurve", "SessionRecord", "Step"]
+
+
+class Step(NamedTuple):
+    """One step of a session: its name, its seconds and what is worth knowing about it."""
+
+    name: str
+    seconds: float
+    details: Mapping[str, Any]
+
+
+class CountCurve(NamedTuple):
+    """Score of each candidate number of novel categories; the best one is chosen."""
+
+    method: str
+    candidates: tuple[int, ...]
+    scores: tuple[float, ...]
+    chosen: int
+
+
+@dataclass(frozen=True)
+class SessionRecord:
+    """Outcome of one session, labelled or not.
+
+    Categories are named by the estimator's labels or by the workspace's ids. Items of a workspace are rows
+    here.
+
+    Parameters
+    ----------
+    session : int
+        0 is the base session.
+    command : {"learn", "discover"}
+        Whether the session was labelled.
+    rows : int
+        Rows that took part.
+    novel : mapping of category -> name
+        Categories that the session added, in order.
+    counts : mapping of category -> int
+        Rows of the session in each category that has any.
+    seconds : float
+    mean_probability : float or None
+        Mean probability of the assigned categories.
+    flagged : float or None
+        Share of rows with a novelty above 0.95 under the categories known before the session (for a labelled
+        session, after it).
+    estimated : bool or None
+        Whether the number of novel categories was estimated; None for a labelled session.
+    novel_share : float or None
+        Estimated share of novel rows.
+    evidence : float or None
+        Log evidence of the novel categories.
+    ratio_before, ratio_after : tuple of float
+        Covariance volume R of each novel category against the known ones, before and after alignment.
+    count : CountCurve or None
+        Score of each candidate number, where it was estimated.
+    steps : tuple of Step
+    prior : mapping
+        The prior that a base session chose.
+    unlabelled : int
+        Items of a labelled session without a label; they were left out.
+    failures : tuple of Failure
+        Items that could not be embedded; on disk at most the first hundred are named.
+    n_failures : int
+        How many there were.
+    source, kind : str
+        Where the items came from, as the user named it, and whether they are texts, images or embeddings.
+    columns : mapping
+        Which columns of a table were used for what.
+    source_path, source_digest : str
+        Absolute path of the user's file or folder, and the digest of a file's content.
+    source_read : float
+        When it was read, in seconds since 1970.
+    commit : int or None
+        The workspace's commit that holds the session.
+    time : str
+        When it was committed: UTC, ISO 8601.
+    undone : bool
+        Whether it was undone since.
+    labels_ : array (N,)
+        Category of each row: the best novel one if the row is novel with a probability of at least one half,
+        else the best known one. Like the next two it is not part of the JSON form, and empty in a record that
+        was read from disk.
+    probabilities_ : array (N, K)
+        Probability of each category, in the order in which categories were learned.
+    novelty_ : array (N,)
+        Novelty before the session: uniform on [0, 1] for rows of known categories, high for novel ones.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from vbcgcd import CategoryDiscoverer
+    >>> X, y = load_iris(return_X_y=True)
+    >>> record = CategoryDiscoverer().fit(X[:100], y[:100]).discover(X[50:], n_novel=1)
+    >>> record.rows, record.n_novel, list(record.novel)
+    (100, 1, [2])
+    >>> SessionRecord.from_json(record.as_json()) == record
+    True
+    """
+
+    session: int
+    command: Command
+    rows: int
+    novel: Mapping[Any, str]
+    counts: Mapping[Any, int]
+    seconds: float = 0.0
+    mean_probability: float | None = None
+    flagged: float | None = None
+    estimated: bool | None = None
+    novel_share: float | None = None
+    evidence: float | None = None
+    ratio_before: tuple[float, ...] = ()
+    ratio_after: tuple[float, ...] = ()
+    count: CountCurve | None = None
+    steps: tuple[Step, ...] = field(default=(), compare=False)
+    prior: Mapping[str, Any] = field(default_factory=dict)
+    unlabelled: int = 0
+    failures: tuple[Failure, ...] = ()
+    n_failures: int = 0
+    source: str = ""
+    kind: str = ""
+    columns: Mapping[str, Any] = field(default_factory=dict)
+    source_path: str = ""
+    source_digest: str = ""
+    source_read: float = 0.0
+    commit: int | None = None
+    time: str = ""
+    undone: bool = False
+    labels_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
+    probabilities_: Array = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)
+    novelty_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
+
+    @property
+    def n_novel(self) -> int:
+        """Number of novel categories."""
+        return len(self.novel)
+
+    @property
+    def novel_rows(self) -> int:
+        """Rows of categories that the session added."""
+        return sum(self.counts.get(category, 0) for category in self.novel)
+
+    @property
+    def known_rows(self) -> int:
+        """Rows of categories that were known before."""
+        return self.rows - self.novel_rows
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values, without the arrays of single rows."""
+        values = {
+            f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name not in _ARRAYS | {"steps"}
+        }
+        values["count"] = None if self.count is None else plain(self.count._asdict())
+        values["steps"] = [{"name": step.name, "seconds": round(step.seconds, 3)} for step in self.steps]
+        return {**values, "known_rows": self.known_rows, "novel_rows": self.novel_rows}
+
+    @classmethod
+    def from_json(cls, values: Mapping[str, Any], **log: Any) -> SessionRecord:
+        """The record that `as_json` wrote, in this release or an earlier one.
+
+        Categories that read as integers become integers again: the ids of a workspace.
+
+        Parameters
+        ----------
+        values : mapping
+        **log
+            Fields that the log knows better, such as ``commit`` and ``time``.
+        """
+        values = {**values, **log}
+        names = {f.name for f in fields(cls)} - _ARRAYS
+        known = {name: values[name] for name in names & values.keys()}
+        for old, new in _RENAMED.items():
+            if old in values:
+                known.setdefault(new, values[old])
+        return cls(
+            **{
+                **known,
+                "novel": {_category(key): name for key, name in values["novel"].items()},
+                "counts": {_category(key): int(n) for key, n in values["counts"].items()},
+                "count": _curve(values.get("count")),
+                "steps": tuple(Step(s["name"], s["seconds"], {}) for s in values.get("steps", ())),
+                "failures": tuple(Failure(**failure) for failure in values.get("failures", ())),
+                "ratio_before": tuple(values.get("ratio_before", ())),
+                "ratio_after": tuple(values.get("ratio_after", ())),
+            }
+        )
+
+    def __repr__(self) -> str:
+        how = {None: "labelled", True: "estimated", False: "given"}[self.estimated]
+        names = ", ".join(str(name) for name in list(self.novel.values())[:4])
+        names = f": {names}{', ...' if self.n_novel > 4 else ''}" if self.novel else ""
+        categories = "category" if self.n_novel == 1 else "categories"
+        return (
+            f"SessionRecord(session {self.session}: {self.rows} rows, {self.known_rows} known and "
+            f"{self.novel_rows} novel in {self.n_novel} {categories} ({how}){names}; {self.seconds:.1f} s)"
+        )
+
+    def __rich__(self) -> Any:
+        from rich.console import Group
+        from rich.table import Table
+
+        table = Table(title=f"Session {self.session}", title_justify="left")
+        table.add_column("category")
+        for name in ("rows", "probability", "R before", "R after"):
+            table.add_column(name, justify="right")
+        for k, (category, name) in enumerate(self.novel.items()):
+            members = self.probabilities_[self.labels_ == category] if len(self.labels_) else np.empty(0)
+            sure = f"{members.max(axis=1).mean():.2f}" if len(members) else ""
+            ratios = (f"{r[k]:+.1f}" if len(r) > k else "" for r in (self.ratio_before, self.ratio_after))
+            table.add_row(str(name), str(self.counts.get(category, 0)), sure, *ratios)
+        return Group(repr(self), table)
+
+
+_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_"})
+#: Names in the JSON of release 0.1.0, and what they are called now.
+_RENAMED = {"unfamiliar": "flagged", "model": "prior"}
+
+
+def _category(key: Hashable) -> Any:
+    """A category as JSON's keys hold it: an integer id again, or a label."""
+    text = str(key)
+    return int(text) if text.lstrip("-").isascii() and text.lstrip("-").isdigit() else key
+
+
+def _curve(values: Mapping[str, Any] | None) -> CountCurve | None:
+    if values is None:
+        return None
+    return CountCurve(
+        values["method"], tuple(values["candidates"]), tuple(values["scores"]), int(values["chosen"])
+    )

@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+
+from vbcgcd.bayes import posterior_of, statistics_by_responsibility, volume_ratio
+from vbcgcd.discovery.fit import fit_novel
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.relabel import one_hot
+
+
+@pytest.fixture
+def fit(fitted, small):
+    """Function (**options) -> fit of three novel categories to the batch of the fast problem."""
+    rows = fitted.knowledge_.reduced(small.batch)
+    weight = one_hot(np.where(small.truth >= 6, small.truth - 6, -1), 4)
+
+    def run(**options):
+        return fit_novel(rows, weight, fitted.knowledge_, Options(**options), np.random.default_rng(0))
+
+    run.rows, run.weight = rows, weight
+    return run
+
+
+def test_without_alignment_it_is_the_exact_posterior(fit, fitted):
+    result = fit()
+    want = posterior_of(fitted.prior_, statistics_by_responsibility(fit.rows, fit.weight), dtype=np.float32)
+    np.testing.assert_array_equal(result.posterior.mean, want.mean)
+    np.testing.assert_array_equal(result.posterior.factor, want.factor)
+    ratio = volume_ratio(want.log_det_covariance, fitted.posterior_.log_det_covariance)
+    np.testing.assert_array_equal(result.ratio_before, ratio)
+    np.testing.assert_array_equal(result.ratio_after, ratio)
+    assert result.details == {}
+
+
+def test_no_category_has_no_posterior(fit, fitted):
+    result = fit_novel(fit.rows, fit.weight[:, :0], fitted.knowledge_, Options(), np.random.default_rng(0))
+    assert result.posterior is None
+    assert len(result.ratio_before) == len(result.ratio_after) == 0
+
+
+@pytest.mark.parametrize("inference", ["exact", "svi"])
+def test_alignment_brings_the_volume_to_its_target(fit, inference):
+    free = fit(inference=inference)
+    target = float(np.median(free.ratio_before)) - 0.2
+    aligned = fit(inference=inference, alignment=target)
+    np.testing.assert_allclose(aligned.ratio_before, free.ratio_before)
+    if inference == "exact":
+        crossing = aligned.details["tau"] < 1
+        inside = crossing & (aligned.details["tau"] > 1.01 / (free.posterior.kappa - 0.01))
+        np.testing.assert_allclose(aligned.ratio_after[~crossing], free.ratio_before[~crossing], atol=1e-3)
+        np.testing.assert_allclose(aligned.ratio_after[inside], target, atol=1e-2)
+    else:
+        stopped = np.array([len(trace) for trace in aligned.details["trace"]]) < 300
+        assert stopped.any()

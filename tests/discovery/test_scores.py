@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from vbcgcd.discovery import scores
+from vbcgcd.discovery.scores import check_n_novel, check_reject, refuse, score, top_two
+from vbcgcd.errors import InputError
+
+
+def test_top_two_of_each_row():
+    best, first, second, runner_up = top_two(np.array([[0.1, 0.6, 0.3], [0.5, 0.2, 0.3]]))
+    np.testing.assert_array_equal(best, [1, 0])
+    np.testing.assert_array_equal(first, [0.6, 0.5])
+    np.testing.assert_array_equal(second, [2, 2])
+    np.testing.assert_array_equal(runner_up, [0.3, 0.3])
+
+
+def test_top_two_with_the_best_fixed():
+    best, first, second, runner_up = top_two(np.array([[0.1, 0.6, 0.3]]), np.array([0]))
+    assert (best[0], first[0], second[0], runner_up[0]) == (0, 0.1, 1, 0.6)
+
+
+def test_a_single_category_has_no_second():
+    best, first, second, runner_up = top_two(np.ones((3, 1)))
+    np.testing.assert_array_equal(second, [-1, -1, -1])
+    np.testing.assert_array_equal(runner_up, [0, 0, 0])
+    np.testing.assert_array_equal((best, first), [[0, 0, 0], [1, 1, 1]])
+
+
+@pytest.mark.parametrize("chunk_rows", [7, 4096])
+def test_scores_are_those_of_the_model(fitted, small, monkeypatch, chunk_rows):
+    monkeypatch.setattr(scores, "CHUNK_ROWS", chunk_rows)
+    result = score(fitted.knowledge_, small.batch)
+    probabilities = fitted.predict_proba(small.batch)
+    np.testing.assert_array_equal(result.best, probabilities.argmax(axis=1))
+    np.testing.assert_allclose(result.probability, probabilities.max(axis=1), rtol=1e-4)
+    np.testing.assert_allclose(result.second_probability, np.sort(probabilities, axis=1)[:, -2], rtol=1e-4)
+    np.testing.assert_allclose(result.novelty, fitted.novelty(small.batch), atol=1e-4)
+
+
+def test_own_categories_are_the_best(fitted, small):
+    own = np.arange(len(small.batch)) % 6
+    result = score(fitted.knowledge_, small.batch, own)
+    np.testing.assert_array_equal(result.best, own)
+    assert (result.second != own).all()
+
+
+def test_refusal_begins_above_the_rate():
+    novelty = np.array([0.0, 0.94, 0.95, 0.96, 1.0])
+    np.testing.assert_array_equal(refuse(novelty, 0.05), [False, False, False, True, True])
+    assert not refuse(novelty, None).any()
+
+
+@pytest.mark.parametrize(
+    ("rate", "result"), [(None, None), (0, None), (0.0, None), (0.05, 0.05), (np.float32(0.5), 0.5)]
+)
+def test_rates_of_refusal(rate, result):
+    assert check_reject(rate) == result
+
+
+@pytest.mark.parametrize("rate", [-0.1, 1, 1.5, "0.05", True, np.nan, [0.1]], ids=str)
+def test_impossible_rates_of_refusal(rate):
+    with pytest.raises(InputError) as caught:
+        check_reject(rate)
+    assert caught.value.option == "reject"
+
+
+@pytest.mark.parametrize(("n_novel", "result"), [(None, None), (0, 0), (5, 5), (3.0, 3), (np.int64(4), 4)])
+def test_numbers_of_novel_categories(n_novel, result):
+    assert check_n_novel(n_novel, 11) == result
+
+
+@pytest.mark.parametrize("n_novel", [-1, 6, 2.5, "3", True, np.nan, np.inf], ids=str)
+def test_impossible_numbers_of_novel_categories(n_novel):
+    with pytest.raises(InputError, match="5") as caught:
+        check_n_novel(n_novel, 11)
+    assert caught.value.option == "n_novel"
