@@ -6,7 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,17 +20,22 @@ from vbcgcd.errors import InputError
 Array = NDArray[Any]
 META = "vbcgcd"
 
-__all__ = ["read_archive", "write_archive", "written_whole"]
+__all__ = ["archive_bytes", "read_archive", "sync_folder", "write_archive", "written_whole"]
+
+
+def archive_bytes(kind: str, version: int, arrays: dict[str, Array], values: Any) -> bytes:
+    """Arrays and JSON values as the content of an archive; equal ones give equal bytes."""
+    # One single key: safetensors orders several at random.
+    meta = {META: json.dumps({"kind": kind, "version": version, "values": values})}
+    return save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata=meta)
 
 
 def write_archive(
     path: str | os.PathLike[str], kind: str, version: int, arrays: dict[str, Array], values: Any
 ) -> None:
-    """Write arrays and JSON values; the file appears complete (aside, synced, renamed) or stays as it was."""
+    """Write arrays and JSON values; the file appears complete or stays as it was."""
     target = Path(path)
-    # One single key: safetensors orders several at random, and equal models should be equal files.
-    meta = {META: json.dumps({"kind": kind, "version": version, "values": values})}
-    data = save({k: np.ascontiguousarray(v) for k, v in arrays.items()}, metadata=meta)
+    data = archive_bytes(kind, version, arrays, values)
     try:
         handle, aside = _open_aside(target)
     except OSError as error:
@@ -67,6 +72,20 @@ def _completed(handle: int, aside: str, target: Path) -> Iterator[BinaryIO]:
     except BaseException:
         Path(aside).unlink(missing_ok=True)
         raise
+    sync_folder(target.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the names in a folder are on the disk, where the system can."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except OSError:
+        return  # Windows opens no folders; its renames are journalled
+    try:
+        with suppress(OSError):
+            os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Array], Any]:

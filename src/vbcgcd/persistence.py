@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import read_archive, write_archive
+from vbcgcd.archive import archive_bytes, read_archive, write_archive
 from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.knowledge import Knowledge
@@ -21,13 +21,23 @@ from vbcgcd.errors import InputError
 Array = NDArray[Any]
 KIND, VERSION = "vbcgcd-model", 1
 
-__all__ = ["read_model", "write_model"]
+__all__ = ["model_bytes", "read_model", "write_model"]
 
 
 def write_model(
     path: str | os.PathLike[str], knowledge: Knowledge, classes: Array, births: Array, values: Any
 ) -> None:
     """Write what is known, the labels and births of the categories, and further plain values."""
+    write_archive(path, KIND, VERSION, *_parts(knowledge, classes, births, values))
+
+
+def model_bytes(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> bytes:
+    """The content of the file that `write_model` writes."""
+    return archive_bytes(KIND, VERSION, *_parts(knowledge, classes, births, values))
+
+
+def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> tuple[dict[str, Array], Any]:
+    """Arrays and plain values of a model."""
     reducer, posterior = knowledge.reducer, knowledge.posterior
     arrays = {
         "reducer.center": reducer.center,
@@ -58,7 +68,7 @@ def write_model(
         "price": None if knowledge.price is None else knowledge.price.per_row,
         "values": values,
     }
-    write_archive(path, KIND, VERSION, arrays, state)
+    return arrays, state
 
 
 def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:

@@ -1,52 +1,49 @@
 """A directory that lives for years: sessions, categories with names, undo, and queries for reports."""
 
-from vbcgcd.workspace.lookup import Shown
-from vbcgcd.workspace.predictions import Candidate, Explanation
-from vbcgcd.workspace.results import (
-    CategoryResult,
-    Configured,
-    Discovered,
-    Exported,
-    Learned,
-    Predictions,
-    Reported,
-    Undone,
-    plain,
-)
+from vbcgcd.record import SessionRecord
+from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.state import Category
-from vbcgcd.workspace.views import (
+from vbcgcd.workspace.values import (
+    Candidate,
+    CategoryCount,
     CategoryInfo,
+    CategoryResult,
     CategoryView,
     Changes,
     CommandInfo,
+    ConfigResult,
+    Explanation,
+    ExportResult,
+    ItemContent,
     ItemInfo,
     MapItem,
     Overview,
-    SessionInfo,
+    Predictions,
+    ReportResult,
+    UndoResult,
 )
 from vbcgcd.workspace.workspace import Workspace
 
 __all__ = [
     "Candidate",
     "Category",
+    "CategoryCount",
     "CategoryInfo",
     "CategoryResult",
     "CategoryView",
     "Changes",
     "CommandInfo",
-    "Configured",
-    "Discovered",
+    "ConfigResult",
     "Explanation",
-    "Exported",
+    "ExportResult",
+    "ItemContent",
     "ItemInfo",
-    "Learned",
     "MapItem",
     "Overview",
     "Predictions",
-    "Reported",
-    "SessionInfo",
-    "Shown",
-    "Undone",
+    "ReportResult",
+    "SessionRecord",
+    "Snapshot",
+    "UndoResult",
     "Workspace",
-    "plain",
 ]

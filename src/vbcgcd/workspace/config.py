@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import fields
 from typing import Any
 
+from vbcgcd.checks import check_choice, check_number
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.scores import check_reject
 from vbcgcd.errors import InputError
-from vbcgcd.model import CategoryDiscoverer
-from vbcgcd.validation import check_choice, check_number
 
 #: Every setting with its default.
 DEFAULTS: dict[str, Any] = {
@@ -35,22 +37,22 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
     ----------
     changes : dict
         kind : {"image", "text", "embedding"} or None
-            Of the items; None takes that of the first ones.
+            What the items are; None takes the kind of the first ones.
         embedder : str, path or None
-            Name or path, as for ``vbcgcd.embed.embedder``. It may change (a folder that moved), its vectors
-            may not.
+            Name or path, as for ``vbcgcd.embed.embedder``. It may change, for a folder that moved, but not
+            its vectors.
         embedder_options : dict
             Further options of ``vbcgcd.embed.embedder``, such as ``device``.
         model : dict
-            Options of `CategoryDiscoverer`, checked at once.
+            Options of `CategoryDiscoverer`.
         reject : float or None
-            Default of ``predict(reject=...)``.
+            Share of items of known categories that ``predict`` may refuse wrongly; None refuses nothing.
         names : {"auto", "number"}
             Whether novel categories are named after their terms or likenesses, or by number.
         excerpts : int
-            How many short excerpts or thumbnails are kept for each new category.
+            How many short excerpts or thumbnails are stored for each novel category.
         sample : int
-            For how many items of a session a coarse position is kept, for maps.
+            For how many items of a session a coarse position is stored, for the map.
     learned : bool
         After the base session ``kind`` and ``model`` are fixed.
     """
@@ -62,8 +64,8 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
     fixed = [name for name in FIXED if name in changes and learned]
     if fixed:
         raise InputError(
-            f"{' and '.join(fixed)} cannot change after the base session, which depends on it; make another "
-            "workspace."
+            f"{' and '.join(fixed)} cannot change after the base session; create another workspace.",
+            option=fixed[0],
         )
     if isinstance(changes.get("embedder"), os.PathLike):
         changes = {**changes, "embedder": os.fspath(changes["embedder"])}
@@ -81,19 +83,20 @@ def _check(name: str, value: Any) -> None:
     elif name == "names":
         check_choice("names", value, ("auto", "number"))
     elif name == "embedder" and not isinstance(value, str | None):
-        raise InputError(f"embedder must be a name or a path, got {type(value).__name__}.")
+        raise InputError(f"embedder must be a name or a path, got {value!r}.", option="embedder")
     elif name in ("model", "embedder_options") and not isinstance(value, Mapping):
-        raise InputError(f"{name} must be options by name, got {value!r}.")
-    elif name == "reject" and value != 0:
-        check_number("reject", value, above=0, high=0.999, words=(None,))
+        raise InputError(f"{name} must be a mapping of options to values, got {value!r}.", option=name)
+    elif name == "reject":
+        check_reject(value)
     elif name in ("excerpts", "sample"):
         check_number(name, value, low=0, high=10_000, whole=True)
     if name == "model":
-        allowed = CategoryDiscoverer().get_params()
-        wrong = [option for option in value if option not in allowed]
+        options = sorted(option.name for option in fields(Options))
+        wrong = [option for option in value if option not in options]
         if wrong:
             raise InputError(
-                f"CategoryDiscoverer has no option {', '.join(map(repr, wrong))}; its options are "
-                f"{', '.join(sorted(allowed))}."
+                f"The model has no option {', '.join(map(repr, wrong))}; its options are "
+                f"{', '.join(options)}.",
+                option="model",
             )
-        CategoryDiscoverer(**value).check_options()
+        Options(**value)

@@ -1,58 +1,73 @@
-"""`Workspace`: every command of a workspace as a method. It only wires the other modules."""
+"""`Workspace`: every command and query of a workspace as a method. It only wires the other modules."""
 
 from __future__ import annotations
 
+import functools
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from vbcgcd.embed import Embedder, Failure
-from vbcgcd.errors import InputError
-from vbcgcd.validation import check_number
-from vbcgcd.workspace.assignments import check_pyarrow
-from vbcgcd.workspace.categories import Key, drop_draft, find, merge_draft, rename_draft, split_draft
-from vbcgcd.workspace.commits import Commit, Draft
+from vbcgcd.checks import check_number
+from vbcgcd.discovery.scores import check_n_novel, check_reject
+from vbcgcd.embed import Embedder
+from vbcgcd.plain import plain
+from vbcgcd.record import SessionRecord
+from vbcgcd.workspace import queries, values
+from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
+from vbcgcd.workspace.commands import categories as change
+from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
+from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, learn_draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
-from vbcgcd.workspace.origin import Origin, origin_of, used_before
-from vbcgcd.workspace.reading import PathLike, Progress, Reading, check_embedder
-from vbcgcd.workspace.results import CategoryResult, Configured, Discovered, Learned, Undone, plain
-from vbcgcd.workspace.sessions import (
-    check_labelled,
-    check_n_novel,
-    discover_draft,
-    learn_base_draft,
-    learn_more_draft,
-)
-from vbcgcd.workspace.state import Category, History
-from vbcgcd.workspace.store import Store
-from vbcgcd.workspace.transfer import import_from
+from vbcgcd.workspace.log.commits import Commit, Draft
+from vbcgcd.workspace.log.files import check_pyarrow
+from vbcgcd.workspace.log.store import Store
+from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.report import write_report
+from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.source import new_source, source_of
+from vbcgcd.workspace.state import Key, find_category
+
+Given = ParamSpec("Given")
+Answer = TypeVar("Answer")
 
 __all__ = ["Workspace"]
 
 
-def _quiet(step: str) -> None:
-    """Tell nobody."""
+def _query(
+    function: Callable[Concatenate[Snapshot, Given], Answer],
+) -> Callable[Concatenate[Workspace, Given], Answer]:
+    """A method that asks a question of the present snapshot."""
+
+    @functools.wraps(function)
+    def method(self: Workspace, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+        return function(self.snapshot(), *args, **kwargs)
+
+    return method
 
 
-class Workspace(Reading):
-    """A folder that learns for years: labelled categories, and those found batch after batch.
+class Workspace:
+    """A folder that learns for years: labelled categories, and those discovered batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never
     rewritten. Ids of categories never change their meaning, names can. No items are stored, only their
-    references and assignments and, if asked for, a few short excerpts.
+    references and assignments and, if the settings ask for it, a few short excerpts.
 
     Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``; with the options of
     ``vbcgcd.items.read_items``), an ``Items``, or an array of embeddings (N, d), texts (N,) or pictures
     (N, H, W, 3). A category is given by its id or its name; names are unique among the live categories.
+    Methods that take data also take ``embedding_progress``, the ``progress`` of ``vbcgcd.embed.embed_items``,
+    and ``**columns``, the options of ``vbcgcd.items.read_items``. Every method takes in the commits of other
+    processes first.
 
     Parameters
     ----------
     path : str or Path
         An existing workspace; `Workspace.init` makes one.
     embedder : Embedder, optional
-        In place of the one that the settings name.
+        Used instead of the one that the settings name.
     cache : bool or path, default=True
         Where embeddings are kept, as in ``vbcgcd.embed.embed_items``.
     lock_timeout : float, default=0
@@ -66,9 +81,9 @@ class Workspace(Reading):
     >>> X, y = load_iris(return_X_y=True)
     >>> folder = tempfile.TemporaryDirectory()
     >>> flowers = Workspace.init(pathlib.Path(folder.name) / "flowers")
-    >>> flowers.learn(X[:100], y[:100]).categories
+    >>> flowers.learn(X[:100], y[:100]).novel
     {0: '0', 1: '1'}
-    >>> flowers.discover(X[100:], n_novel=1).categories
+    >>> flowers.discover(X[100:], n_novel=1).novel
     {2: 'novel-2'}
     >>> _ = flowers.rename(2, "virginica")
     >>> flowers.predict(X[[0, 149]]).name
@@ -85,8 +100,11 @@ class Workspace(Reading):
         lock_timeout: float = 0.0,
     ) -> None:
         check_number("lock_timeout", lock_timeout, low=0)
-        super().__init__(path, embedder=embedder, cache=cache)
-        self._timeout = lock_timeout
+        check_embedder(embedder)
+        self.path = Path(path).absolute()
+        self._store = Store(self.path)
+        self._embedder, self._cache, self._timeout = embedder, cache, lock_timeout
+        self._snapshot = Snapshot(self._store).refresh()
 
     @classmethod
     def init(
@@ -112,20 +130,24 @@ class Workspace(Reading):
             ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``; see
             ``vbcgcd.workspace.config.check_config``.
         """
-        given, named = (
-            (None, os.fspath(embedder)) if isinstance(embedder, str | os.PathLike) else (embedder, None)
-        )
-        check_embedder(given)
+        name = os.fspath(embedder) if isinstance(embedder, str | os.PathLike) else None
+        ready: Any = embedder if name is None else None
+        check_embedder(ready)
         check_number("lock_timeout", lock_timeout, low=0)
-        config = check_config({**DEFAULTS, **settings, "embedder": named})
-        Store.create(
-            Path(path).absolute(), Draft("init", changes={"config": config}, parameters=plain(settings))
-        )
-        return cls(path, embedder=given, cache=cache, lock_timeout=lock_timeout)
+        config = check_config({**DEFAULTS, **settings, "embedder": name})
+        draft = Draft("init", changes={"config": config}, parameters=plain(settings))
+        Store.create(Path(path).absolute(), draft)
+        return cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout)
 
     @classmethod
     def open(cls, path: PathLike, **options: Any) -> Workspace:
         """An existing workspace; the options are those of `Workspace`."""
+        return cls(path, **options)
+
+    @classmethod
+    def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
+        """Make a workspace from an exported file, in a folder that is empty or does not exist."""
+        import_from(Path(file), Path(path).absolute())
         return cls(path, **options)
 
     def learn(
@@ -137,7 +159,7 @@ class Workspace(Reading):
         again: bool = False,
         embedding_progress: Progress = None,
         **columns: Any,
-    ) -> Learned:
+    ) -> SessionRecord:
         """Learn labelled items: the base session.
 
         A later call adds the labels that are not yet names of live categories; items of known categories
@@ -148,41 +170,18 @@ class Workspace(Reading):
         data : path, Items or array
             Items without a label are left out.
         labels : array-like (N,), optional
-            For arrays.
+            Labels of the items of an array.
         update_known : bool
+            Let known categories learn from their items.
         again : bool
-            Also use a file or folder that a session in effect has learned from already.
-        embedding_progress : bool or callable
-            As ``progress`` of ``vbcgcd.embed.embed_items``.
-        **columns
-            Options of ``vbcgcd.items.read_items``.
+            Use a file or folder although a session in effect has learned from it already.
         """
         check_pyarrow()
-        with self._writing("learn") as history:
-            batch = self._reader().read(
-                data,
-                labels,
-                progress=embedding_progress,
-                origin=_origin(history, "learn", data, columns, again=again),
-                check=check_labelled,
-                **columns,
-            )
-            if history.state.model is None:
-                draft = learn_base_draft(history, batch)
-            else:
-                knowledge = self._shelf.knowledge(history.state)
-                draft = learn_more_draft(history, knowledge, batch, update_known=update_known)
-            commit = self._commit(draft, update_known=update_known, again=again or None, **columns)
-        return Learned(
-            commit.number,
-            commit.changes["session"],
-            len(batch) - commit.summary["unlabelled"],
-            _names(commit),
-            _counts(commit),
-            commit.summary["unlabelled"],
-            batch.failures,
-            commit.summary["seconds"],
-        )
+        with self._writing("learn") as now:
+            source = new_source(now.history, "learn", data, columns, again=again)
+            batch = self._batch(now, data, columns, embedding_progress, labels=labels, check=check_labelled)
+            draft = learn_draft(now, replace(batch, source=source), update_known=update_known)
+            return self._record(draft, {"update_known": update_known, "again": again or None, **columns})
 
     def discover(
         self,
@@ -190,66 +189,45 @@ class Workspace(Reading):
         n_novel: int | None = None,
         *,
         again: bool = False,
-        progress: Callable[[str], None] = _quiet,
+        progress: Callable[[str], None] = lambda step: None,
         embedding_progress: Progress = None,
         **columns: Any,
-    ) -> Discovered:
-        """Find the novel categories of a batch without labels (labels in it are not looked at).
+    ) -> SessionRecord:
+        """Find the novel categories of a batch without labels; labels in it are ignored.
 
         Parameters
         ----------
         data : path, Items or array
         n_novel : int or None
-            Their number, at most half that of the items; None estimates it.
+            Number of novel categories, at most half that of the items; None estimates it.
         again : bool
-            Also use a file or folder that a session in effect was made from already: its items count twice.
+            Use a file or folder although a session in effect has used it already: its items count twice.
         progress : callable
-            Told the name of each step.
-        embedding_progress, **columns
-            As in `learn`.
+            Called with the name of each step as it begins.
         """
         check_pyarrow()
-        with self._writing("discover") as history:
-            model = self._shelf.model(history.state)
-            batch = self._reader().read(
-                data,
-                progress=embedding_progress,
-                origin=_origin(history, "discover", data, columns, again=again),
-                check=lambda items: check_n_novel(n_novel, len(items)),
-                **columns,
+        with self._writing("discover") as now:
+            _ = now.base  # without a base session there is nothing to compare with
+            source = new_source(now.history, "discover", data, columns, again=again)
+            batch = self._batch(
+                now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
             )
-            draft = discover_draft(history, model, batch, n_novel, progress)
-            commit = self._commit(draft, n_novel=n_novel, again=again or None, **columns)
-        told = commit.summary
-        return Discovered(
-            commit.number,
-            commit.changes["session"],
-            told["rows"],
-            told["known_rows"],
-            told["novel_rows"],
-            _names(commit),
-            _counts(commit),
-            told["estimated"],
-            told["novel_share"],
-            batch.failures,
-            told["seconds"],
-        )
+            draft = discover_draft(now, replace(batch, source=source), n_novel, progress)
+            return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
-    def rename(self, key: Key, name: str) -> CategoryResult:
-        """Name a category. Any text of one line is a name; it must be free among the live categories."""
-        with self._writing("rename") as history:
-            return self._changed(self._commit(rename_draft(history.state, key, name)))
+    def rename(self, key: Key, name: str) -> values.CategoryResult:
+        """Name a category with any text of one line that no other live category has."""
+        with self._writing("rename") as now:
+            return change.category_result(self._commit(change.rename_draft(now, key, name)))
 
-    def merge(self, keys: Sequence[Key], name: str | None = None) -> CategoryResult:
+    def merge(self, keys: Sequence[Key], name: str | None = None) -> values.CategoryResult:
         """Make one new category of several, exactly: their sufficient statistics add.
 
-        The merged ones retire and point to it. Without ``name`` it takes over the best name: of the user,
-        else of a label, else of the largest.
+        The merged ones retire and point to it. Without ``name`` it takes over the best name: one given by
+        the user, else a label, else that of the largest.
         """
-        with self._writing("merge") as history:
-            knowledge = self._shelf.knowledge(history.state)
-            sizes = self._query().ledger.sizes()
-            return self._changed(self._commit(merge_draft(history, knowledge, keys, name, sizes)))
+        with self._writing("merge") as now:
+            return change.category_result(self._commit(change.merge_draft(now, keys, name)))
 
     def split(
         self,
@@ -260,130 +238,165 @@ class Workspace(Reading):
         names: Sequence[str] | None = None,
         embedding_progress: Progress = None,
         **columns: Any,
-    ) -> CategoryResult:
+    ) -> values.CategoryResult:
         """Split a category by clustering those items of a batch that belong to it.
 
-        Its parts learn from these items alone, since no others are kept; it retires and points to them.
+        Its parts learn from these items alone, since no others are stored; it retires and points to them.
 
         Parameters
         ----------
         key : int or str
+            Id or name of the category.
         data : path, Items or array
             At least two items of the category for each part.
         n_parts : int
         names : sequence of str, optional
-            Of the parts, the largest first.
-        embedding_progress, **columns
-            As in `learn`.
+            Names of the parts, the largest first.
         """
         check_pyarrow()
-        with self._writing("split") as history:
-            knowledge = self._shelf.knowledge(history.state)
-            find(history.state, key)
-            batch = self._reader().read(data, progress=embedding_progress, origin=origin_of(data), **columns)
-            draft = split_draft(history, knowledge, key, batch, n_parts, names)
-            return self._changed(self._commit(draft, **columns), batch.failures)
+        with self._writing("split") as now:
+            _ = now.base
+            find_category(now.state, key)
+            source = source_of(data)
+            batch = self._batch(now, data, columns, embedding_progress)
+            draft = change.split_draft(now, key, replace(batch, source=source), n_parts, names)
+            return change.category_result(self._commit(draft, columns), batch.failures)
 
-    def drop(self, key: Key) -> CategoryResult:
-        """Retire a category; items that would be its own go to the others from now on."""
-        with self._writing("drop") as history:
-            self._shelf.knowledge(history.state)
-            return self._changed(self._commit(drop_draft(history.state, key)))
+    def drop(self, key: Key) -> values.CategoryResult:
+        """Retire a category; items like its own go to the others from now on."""
+        with self._writing("drop") as now:
+            return change.category_result(self._commit(change.drop_draft(now, key)))
 
-    def undo(self, *, commit: int | None = None) -> Undone:
-        """Take back the last command that is still in effect; again takes back the one before it.
+    def undo(self, *, commit: int | None = None) -> values.UndoResult:
+        """Take back the last command in effect; another undo takes back the one before it.
+
+        With ``commit``, take back this command and no other: an error if another one came after it.
+        """
+        with self._writing("undo") as now:
+            return undo_result(self._commit(undo_draft(now, commit)), now)
+
+    def redo(self, *, commit: int | None = None) -> values.UndoResult:
+        """Bring back what the last undo took back; with ``commit``, this command and no other."""
+        with self._writing("redo") as now:
+            return undo_result(self._commit(redo_draft(now, commit)), now)
+
+    def configure(self, /, **changes: Any) -> values.ConfigResult:
+        """Change settings; see ``vbcgcd.workspace.config.check_config``."""
+        with self._writing("configure") as now:
+            commit = self._commit(configure_draft(now, changes))
+            return values.ConfigResult(commit.number, dict(self._snapshot.state.config))
+
+    def predict(
+        self, data: Any, reject: float | None = None, *, embedding_progress: Progress = None, **columns: Any
+    ) -> values.Predictions:
+        """Category, name, probability, novelty and second choice of each item. Nothing is stored.
 
         Parameters
         ----------
-        commit : int, optional
-            Take back this command and no other: an error if another one came after it.
+        data : path, Items or array
+        reject : float, optional
+            Answer "none of these" if the novelty exceeds ``1 - reject``, the share of items of known
+            categories that are wrongly refused. None takes the setting ``reject``; 0 refuses nothing.
         """
-        with self._writing("undo") as history:
-            trail = history.state.trail
-            if len(trail) < 2:
-                raise InputError("There is nothing left to undo: only init is in effect.")
-            _check_meant(commit, history.commits[trail[-1]])
-            return self._went("undo", goto=trail[-2], of=trail[-1])
+        now = self.snapshot()
+        rate = check_reject(now.state.config["reject"] if reject is None else reject)
+        _ = now.base
+        return queries.predict(now, self._batch(now, data, columns, embedding_progress), rate)
 
-    def redo(self, *, commit: int | None = None) -> Undone:
-        """Take back the last undo; ``commit`` as in `undo`."""
-        with self._writing("redo") as history:
-            if not history.undone:
-                raise InputError("There is nothing to redo: only what the very last commands undid can be.")
-            _check_meant(commit, history.commits[history.undone[-1]])
-            return self._went("redo", goto=history.undone[-1], of=history.undone[-1])
+    def explain(
+        self,
+        data: Any,
+        *,
+        row: int = 0,
+        n: int = 3,
+        n_samples: int = 3,
+        items: bool = False,
+        **columns: Any,
+    ) -> values.Explanation:
+        """Why an item belongs to its category: distances, evidence against the runner-up, typical items.
 
-    def configure(self, /, **changes: Any) -> Configured:
-        """Change settings; see ``vbcgcd.workspace.config.check_config``."""
-        with self._writing("configure") as history:
-            checked = check_config(changes, learned=history.state.model is not None)
-            if not checked:
-                raise InputError(f"Give at least one setting; the settings are {', '.join(DEFAULTS)}.")
-            commit = self._commit(Draft("configure", changes={"config": checked}, parameters=checked))
-            return Configured(commit.number, dict(history.state.config))
+        Parameters
+        ----------
+        data : path, Items or array
+        row : int
+            Which of the items.
+        n : int
+            Number of candidates.
+        n_samples : int
+            Typical items of each.
+        items : bool
+            Read their texts from the user's own files.
+        """
+        now = self.snapshot()
+        _ = now.base
+        check_number("n", n, low=1, whole=True)
+        batch = self._batch(now, data, columns, row=row)
+        return queries.explain(now, batch, n=n, n_samples=n_samples, texts=items)
 
-    @classmethod
-    def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
-        """Make a workspace from an exported file in a folder that is empty or does not exist."""
-        import_from(Path(file), Path(path).absolute())
-        return cls(path, **options)
+    categories = _query(queries.list_categories)
+    category = _query(queries.get_category)
+    config = _query(queries.get_config)
+    sessions = _query(queries.list_sessions)
+    history = _query(queries.list_commands)
+    last_command = _query(queries.last_command)
+    next_redo = _query(queries.next_redo)
+    changes = _query(queries.list_changes)
+    count_items = _query(queries.count_items)
+    item_contents = _query(queries.item_contents)
+    overview = _query(queries.overview)
+    report = _query(write_report)
+
+    def verify(self) -> int:
+        """Check every file against its digest; returns the number of files."""
+        return self._store.verify()
+
+    def check_target(self, path: PathLike) -> None:
+        """Raise `InputError` unless a file can be written to ``path`` without harm to the workspace."""
+        self._store.check_target(Path(path).absolute())
+
+    def export(self, path: PathLike) -> values.ExportResult:
+        """Write everything, with its whole history, into one file."""
+        return export_to(self._store, Path(path).absolute())
+
+    def snapshot(self) -> Snapshot:
+        """The workspace as the last commit left it: a value that never changes."""
+        self._snapshot = self._snapshot.refresh()
+        return self._snapshot
+
+    @property
+    def embedder(self) -> Mapping[str, Any] | None:
+        """What made the embeddings: name, kind, fingerprint, dimension; None before the base session."""
+        return self.snapshot().state.embedder
+
+    @property
+    def last_commit(self) -> int:
+        """Number of the last commit."""
+        return self.snapshot().head.number
+
+    def __repr__(self) -> str:
+        now = self._snapshot
+        name, n_live = type(self).__name__, len(now.state.ids)
+        return f"{name}({str(self.path)!r}, {n_live} categories, commit {now.head.number})"
 
     @contextmanager
-    def _writing(self, command: str) -> Iterator[History]:
+    def _writing(self, command: str) -> Iterator[Snapshot]:
         with self._store.writer(command, timeout=self._timeout):
-            yield self._refresh()
+            yield self.snapshot()
 
-    def _commit(self, draft: Draft, **parameters: Any) -> Commit:
-        said = {name: value for name, value in parameters.items() if value is not None}
-        full = Draft(
-            draft.command, draft.changes, plain({**draft.parameters, **said}), draft.summary, draft.files
-        )
-        commit, _ = self._store.append(full, self._head)
-        return self._refresh().commits[commit.number]
+    def _batch(
+        self, now: Snapshot, data: Any, columns: Mapping[str, Any], progress: Progress = None, **options: Any
+    ) -> Batch:
+        embedding = Embedding(now.state, self._embedder, self._cache, progress)
+        return embedding.load(data, columns, **options)
 
-    def _went(self, command: str, *, goto: int, of: int) -> Undone:
-        draft = Draft(command, changes={"goto": goto}, parameters={"of": of})
-        commit = self._commit(draft)
-        return Undone(commit.number, command, of, self._history.commits[of].command)
+    def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
+        before = self._snapshot
+        draft = draft.called_with(parameters or {})
+        commit, head = self._store.append(draft, before.head)
+        self._snapshot = before.after(commit, head, draft.files)
+        return commit
 
-    def _changed(self, commit: Commit, failures: tuple[Failure, ...] = ()) -> CategoryResult:
-        made = [Category.from_json(values) for values in commit.changes["categories"]]
-        return CategoryResult(
-            commit.number,
-            commit.command,
-            {category.id: category.name for category in made if category.live},
-            {category.id: category.name for category in made if not category.live},
-            _counts(commit),
-            failures,
-        )
-
-
-def _origin(history: History, command: str, data: Any, columns: dict[str, Any], *, again: bool) -> Origin:
-    """Where data comes from; an error if a session in effect took the same rows in by the same command."""
-    origin = origin_of(data)
-    rows = plain(columns.get("split"))
-    sessions = (c for c in history.in_effect() if c.command == command and c.parameters.get("split") == rows)
-    before = None if again or not origin.path else used_before(origin, sessions)
-    if before is not None:
-        since = "" if origin.digest else " and has not changed since"
-        raise InputError(
-            f"{Path(origin.path).name} is session {before.changes['session']} already ({command}, "
-            f"{before.time[:16].replace('T', ' ')}){since}; give again=True to use it once more."
-        )
-    return origin
-
-
-def _check_meant(commit: int | None, last: Commit) -> None:
-    if commit is not None and commit != last.number:
-        raise InputError(
-            f"Command {commit} is meant, but command {last.number} ({last.command}) came in between; look "
-            "again."
-        )
-
-
-def _names(commit: Commit) -> dict[int, str]:
-    return {values["id"]: values["name"] for values in commit.changes["categories"]}
-
-
-def _counts(commit: Commit) -> dict[int, int]:
-    return {int(category): count for category, count in commit.summary.get("counts", {}).items()}
+    def _record(self, draft: Draft, parameters: Mapping[str, Any]) -> SessionRecord:
+        commit = self._commit(draft, parameters)
+        assert draft.record is not None
+        return replace(draft.record, commit=commit.number, time=commit.time)

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vbcgcd.archive import written_whole
-from vbcgcd.errors import InputError
-from vbcgcd.validation import check_number
-from vbcgcd.workspace.lookup import Lookup
-from vbcgcd.workspace.results import Reported
-
-if TYPE_CHECKING:
-    from vbcgcd.workspace.overview import Query
+from vbcgcd.checks import check_number
+from vbcgcd.errors import DiskError, InputError
+from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
+from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.values import ReportResult
 
 ENDINGS = (".html", ".htm")
 
@@ -20,39 +19,63 @@ __all__ = ["write_report"]
 
 
 def write_report(
-    query: Query, path: Path, *, items: bool, title: str | None, n_items: int, n_map: int
-) -> Reported:
-    """Write the report of the present state; the file appears complete or stays as it was."""
+    snapshot: Snapshot,
+    path: str | os.PathLike[str],
+    *,
+    items: bool = True,
+    title: str | None = None,
+    n_items: int = 5,
+    n_map: int = 2000,
+) -> ReportResult:
+    """Write one HTML file that shows all of a workspace; it needs neither network nor scripts.
+
+    The file appears complete or stays as it was.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    path : str or Path
+        File to write, ending in ``.html``.
+    items : bool
+        Show texts and pictures from the user's own files if these are unchanged; otherwise only excerpts
+        that the workspace stores.
+    title : str, optional
+        The name of the workspace's folder by default.
+    n_items : int
+        Typical and doubtful items of each category.
+    n_map : int
+        Items on the map.
+    """
+    from vbcgcd.workspace.report.content import Content
+    from vbcgcd.workspace.report.page import render
+
+    target = Path(path).absolute()
     check_number("n_items", n_items, low=0, high=50, whole=True)
     check_number("n_map", n_map, low=0, high=100_000, whole=True)
-    if path.suffix.lower() not in ENDINGS:
-        raise InputError(f"A report ends in {' or '.join(ENDINGS)}, got {path.name!r}.")
-    query.store.check_target(path)
-    shown = _check_title(title, query.store.path)
-    page = _page(query, items=items, title=shown, n_items=n_items, n_map=n_map).encode("utf-8", "replace")
+    if target.suffix.lower() not in ENDINGS:
+        raise InputError(f"The name of a report ends in {' or '.join(ENDINGS)}, got {target.name!r}.")
+    snapshot.store.check_target(target)
+    heading = _check_title(title, snapshot.store.path)
+    summary = overview(snapshot, n_items=n_items, n_map=n_map)
+    content = Content(
+        summary,
+        lambda item: item_contents(snapshot, [item], sources=items)[0],
+        labelled_sessions(snapshot),
+        snapshot.state.resolve,
+        n_items,
+    )
+    page = render(content, title=heading).encode("utf-8", "replace")
     try:
-        with written_whole(path) as out:
+        with written_whole(target) as out:
             out.write(page)
     except OSError as error:
-        raise InputError(
-            f"Cannot write {path}: {error.strerror or error}; choose a folder that can be written."
-        ) from None
-    return Reported(str(path), len(page), len(query.state.where), len(query.sessions(undone=False)))
-
-
-def _page(query: Query, *, items: bool, title: str, n_items: int, n_map: int) -> str:
-    from vbcgcd.workspace.report.content import Content
-    from vbcgcd.workspace.report.page import rendered
-
-    lookup = query.lookup if items else Lookup(query.store, query.history, sources=False)
-    overview = query.overview(n_items=n_items, n_map=n_map)
-    content = Content(overview, lookup, query.labelled_sessions(), query.state.resolved, n_items)
-    return rendered(content, title=title)
+        raise DiskError.writing(target, error) from None
+    return ReportResult(str(target), len(page), len(summary.categories), len(summary.sessions))
 
 
 def _check_title(title: Any, workspace: Path) -> str:
     if title is None:
         return workspace.name or "Workspace"
     if not isinstance(title, str) or not title.strip():
-        raise InputError(f"title must be text that is not empty, got {title!r}.")
+        raise InputError(f"title must be non-empty text, got {title!r}.", option="title")
     return " ".join(title.split())

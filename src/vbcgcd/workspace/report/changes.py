@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from vbcgcd.record import SessionRecord
 from vbcgcd.workspace.report.content import Card, Content
-from vbcgcd.workspace.report.words import counted, date, listed, source_name
-from vbcgcd.workspace.views import CategoryInfo, SessionInfo
+from vbcgcd.workspace.report.words import counted, date, joined, source_name
+from vbcgcd.workspace.values import CategoryInfo
 
 #: Rows of the tables of new and of growing categories.
 NEW_ROWS, GROWN_ROWS = 16, 6
@@ -37,29 +38,29 @@ class News:
     lead : str
         The last session in a sentence or two.
     novel : tuple of Card
-        Categories found in it, the largest first; ``more`` is how many are not shown.
-    made : tuple of (Card, str)
+        Categories discovered in it, the largest first; ``more`` is how many are not shown.
+    derived : tuple of (Card, str)
         Categories made by merging or splitting, and from what.
     renamed : tuple of (Card or None, str, str)
         Names before and now.
     retired : tuple of (CategoryInfo, str)
         Categories that are no longer live, and what became of them.
-    grown : tuple of Growth
+    growth : tuple of Growth
         The categories known before that gained most.
     """
 
     lead: str
     novel: tuple[Card, ...] = ()
     more: int = 0
-    made: tuple[tuple[Card, str], ...] = ()
+    derived: tuple[tuple[Card, str], ...] = ()
     renamed: tuple[tuple[Card | None, str, str], ...] = ()
     retired: tuple[tuple[CategoryInfo, str], ...] = ()
-    grown: tuple[Growth, ...] = ()
+    growth: tuple[Growth, ...] = ()
 
     @property
     def largest_gain(self) -> int:
         """Of the table of growing categories."""
-        return max((growth.gained for growth in self.grown), default=1) or 1
+        return max((growth.gained for growth in self.growth), default=1) or 1
 
 
 def news(content: Content) -> News:
@@ -72,9 +73,9 @@ def news(content: Content) -> News:
     new = [cards[i] for i in changes.novel if i in cards]
     novel = sorted((c for c in new if not c.info.parents), key=lambda card: (-card.info.size, card.info.id))
     shown = [] if last.command == "learn" else novel[:NEW_ROWS]
-    grown = [
+    growth = [
         Growth(cards[i], gained)
-        for i, gained in changes.grown.items()
+        for i, gained in changes.gains.items()
         if i in cards and i not in changes.novel and gained
     ]
     return News(
@@ -86,46 +87,45 @@ def news(content: Content) -> News:
         tuple(
             (info, became(content, info)) for info in content.overview.retired if info.id in changes.retired
         ),
-        tuple(sorted(grown, key=lambda growth: (-growth.gained, growth.card.info.id))[:GROWN_ROWS]),
+        tuple(sorted(growth, key=lambda each: (-each.gained, each.card.info.id))[:GROWN_ROWS]),
     )
 
 
 def became(content: Content, info: CategoryInfo) -> str:
     """What happened to a retired category."""
-    into = listed([_called(content, i) for i in info.into])
+    into = joined([_name(content, i) for i in info.into])
     return f"{info.status} into {into}" if into else info.status
 
 
 def _parents(content: Content, info: CategoryInfo) -> str:
-    names = [_called(content, i) for i in info.parents]
-    return f"merged from {listed(names)}" if len(names) > 1 else f"a part of {listed(names)}"
+    names = [_name(content, i) for i in info.parents]
+    return f"merged from {joined(names)}" if len(names) > 1 else f"a part of {joined(names)}"
 
 
-def _called(content: Content, category: int) -> str:
+def _name(content: Content, category: int) -> str:
     return f"{content.names.get(category, 'a category')} (#{category})"
 
 
-def _lead(session: SessionInfo) -> str:
-    where = f"Session {session.session} ({source_name(session.source)}, {date(session.time)})"
-    n_new = len(session.novel)
+def _lead(session: SessionRecord) -> str:
+    place = f"Session {session.session} ({source_name(session.source)}, {date(session.time)})"
     if session.command == "learn":
-        learned = counted(n_new, "category", "categories")
-        told = f"{where} learned {learned} from {counted(session.rows, 'labelled item')}"
+        learned = counted(session.n_novel, "category", "categories")
+        sentence = f"{place} learned {learned} from {counted(session.rows, 'labelled item')}"
         if session.known_rows:
-            told += f"; {session.known_rows:,} of them belong to categories known before"
-        return f"{told}."
-    if not n_new:
-        rows = counted(session.rows, "item")
-        return f"{where} assigned {rows}, all to known categories: nothing new was found."
-    number = "a number that was estimated" if session.estimated else "a number that was given"
+            sentence += f"; {session.known_rows:,} of them belong to categories that were known before"
+        return f"{sentence}."
+    if not session.novel:
+        return f"{place} assigned {counted(session.rows, 'item')}, all to known categories."
+    number = "the number was estimated" if session.estimated else "the number was given"
     return (
-        f"{where} assigned {counted(session.rows, 'item')}: {session.known_rows:,} to known categories and "
-        f"{session.novel_rows:,} to {counted(n_new, 'new category', 'new categories')}, {number}."
+        f"{place} assigned {counted(session.rows, 'item')}: {session.known_rows:,} to known categories and "
+        f"{session.novel_rows:,} to {counted(session.n_novel, 'novel category', 'novel categories')} "
+        f"({number})."
     )
 
 
 def recent(content: Content) -> Sequence[str]:
-    """Commands after the last session, counted: "2 renamed", "1 merge"."""
+    """Commands after the last session, counted: "2 renames", "1 merge"."""
     words = {
         "rename": "rename",
         "merge": "merge",
@@ -133,6 +133,10 @@ def recent(content: Content) -> Sequence[str]:
         "drop": "drop",
         "configure": "change of settings",
     }
-    done = [command.command for command in content.overview.changes.commands[1:]]
+    commands = [command.command for command in content.overview.changes.commands[1:]]
     many = {"change of settings": "changes of settings"}
-    return [counted(done.count(name), word, many.get(word)) for name, word in words.items() if name in done]
+    return [
+        counted(commands.count(name), word, many.get(word))
+        for name, word in words.items()
+        if name in commands
+    ]

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
+from vbcgcd.record import SessionRecord
 from vbcgcd.workspace.report.svg import Plot, element, number, picture, scale, ticks
-from vbcgcd.workspace.views import SessionInfo
+from vbcgcd.workspace.values import CategoryCount
 
 #: A base session this many times as large as the largest other one would flatten all the others.
 BREAK = 4.0
@@ -29,14 +30,14 @@ class Spread:
     css: str
 
 
-def session_chart(sessions: Sequence[SessionInfo], *, width: float, height: float) -> Markup:
+def session_chart(sessions: Sequence[SessionRecord], *, width: float, height: float) -> Markup:
     """Items of each session as bars: labelled, or stacked of known and novel categories.
 
     A first session much larger than all others is drawn broken, with its number.
 
     Parameters
     ----------
-    sessions : sequence of SessionInfo
+    sessions : sequence of SessionRecord
     width, height : float
         In pixels.
     """
@@ -55,11 +56,11 @@ def session_chart(sessions: Sequence[SessionInfo], *, width: float, height: floa
             y = place(top if cut else session.rows) - 5
             drawn.append(element("text", f"{session.rows:,}", x=centres[i], y=y, class_="tick mid"))
     drawn.append(plot.axis([str(s.session) for s in sessions], centres, "session"))
-    return picture(width, height, _told(sessions), *drawn)
+    return picture(width, height, _description(sessions), *drawn)
 
 
 def _bar(
-    session: SessionInfo, x: float, half: float, place: Callable[[float], float], cut: float | None
+    session: SessionRecord, x: float, half: float, place: Callable[[float], float], cut: float | None
 ) -> Markup:
     tip = f"Session {session.session}: {session.rows:,} items"
     if session.command == "learn":
@@ -81,14 +82,21 @@ def _bar(
     return element("g", *drawn)
 
 
-def category_chart(sessions: Sequence[SessionInfo], *, width: float, height: float) -> Markup:
-    """Live categories after each session as a line, and below it the labelled ones."""
+def category_chart(growth: Sequence[CategoryCount], *, width: float, height: float) -> Markup:
+    """Live categories after each session as a line, and below it the labelled ones.
+
+    Parameters
+    ----------
+    growth : sequence of CategoryCount
+    width, height : float
+        In pixels.
+    """
     plot = Plot(width, height, right=46.0)
-    labelled = [session.live_labelled for session in sessions]
-    everything = [session.live_labelled + session.live_found for session in sessions]
+    labelled = [count.labelled for count in growth]
+    everything = [count.labelled + count.discovered for count in growth]
     top = max([*everything, 1]) * 1.08
     place = scale(0, top, plot.y1, plot.y0)
-    centres, _ = _bands(plot, len(sessions))
+    centres, _ = _bands(plot, len(growth))
     drawn = [plot.grid([t for t in ticks(0, top, 4) if t == int(t)], place)]
     lines: list[tuple[str, list[int]]] = [("base", labelled), ("all", everything)]
     for css, values in lines:
@@ -97,26 +105,26 @@ def category_chart(sessions: Sequence[SessionInfo], *, width: float, height: flo
             floor = f"L{number(centres[-1])} {number(plot.y1)}L{number(centres[0])} {number(plot.y1)}Z"
             drawn.append(element("path", d=f"M{'L'.join(points)}{floor}", class_=f"area {css}"))
             drawn.append(element("path", d=f"M{'L'.join(points)}", class_=f"line {css}"))
-    for i, session in enumerate(sessions):
-        tip = f"After session {session.session}: {everything[i]:,} categories, {labelled[i]:,} labelled"
+    for i, count in enumerate(growth):
+        tip = f"After session {count.session}: {everything[i]:,} categories, {labelled[i]:,} labelled"
         dot = element(
             "circle", element("title", tip), cx=centres[i], cy=place(everything[i]), r=3.2, class_="dot all"
         )
         drawn.append(dot)
-    if sessions:
+    if growth:
         drawn += _ends(plot, place(everything[-1]), everything[-1], place(labelled[-1]), labelled[-1])
-    drawn.append(plot.axis([str(s.session) for s in sessions], centres, "session"))
-    label = f"Live categories after each session, now {everything[-1] if sessions else 0:,}."
+    drawn.append(plot.axis([str(count.session) for count in growth], centres, "session"))
+    label = f"Live categories after each session, now {everything[-1] if growth else 0:,}."
     return picture(width, height, label, *drawn)
 
 
 def _ends(plot: Plot, y_all: float, n_all: int, y_base: float, n_base: int) -> list[Markup]:
     """The last values at the right, kept apart."""
-    found = [element("text", f"{n_all:,}", x=plot.x1 + 4, y=y_all + 4, class_="value")]
+    labels = [element("text", f"{n_all:,}", x=plot.x1 + 4, y=y_all + 4, class_="value")]
     if n_base != n_all:
         y = max(y_base + 4, y_all + 18)
-        found.append(element("text", f"{n_base:,}", x=plot.x1 + 4, y=y, class_="value soft"))
-    return found
+        labels.append(element("text", f"{n_base:,}", x=plot.x1 + 4, y=y, class_="value soft"))
+    return labels
 
 
 def spread_chart(spreads: Sequence[Spread], *, width: float, height: float) -> Markup:
@@ -209,16 +217,16 @@ def sparkline(by_session: Mapping[int, int], sessions: Sequence[int], *, width: 
             tall = max(count / most * (height - 2), 1.5)
             left, up = number(i * step + (step - bar) / 2), number(tall)
             path += f"M{left} {number(height - 1)}v-{up}h{number(bar)}v{up}z"
-    told = [f"{by_session[s]:,} in session {s}" for s in sessions if by_session.get(s)]
-    tip = ", ".join(told[-8:]) if told else "no items"
-    shown = f"… {tip}" if len(told) > 8 else tip
+    counts = [f"{by_session[s]:,} in session {s}" for s in sessions if by_session.get(s)]
+    tip = ", ".join(counts[-8:]) if counts else "no items"
+    tip = f"… {tip}" if len(counts) > 8 else tip
     drawn = [
-        element("title", shown),
+        element("title", tip),
         element("path", d=f"M0 {number(height - 0.5)}h{number(width)}", class_="floor"),
     ]
     if path:
         drawn.append(element("path", d=path, class_="spark"))
-    return picture(width, height, f"Items per session: {shown}", *drawn, class_="sparkline")
+    return picture(width, height, f"Items per session: {tip}", *drawn, class_="sparkline")
 
 
 def _bands(plot: Plot, n: int) -> tuple[list[float], float]:
@@ -227,5 +235,5 @@ def _bands(plot: Plot, n: int) -> tuple[list[float], float]:
     return [plot.x0 + step * (i + 0.5) for i in range(n)], min(step * 0.36, 34.0)
 
 
-def _told(sessions: Sequence[SessionInfo]) -> str:
+def _description(sessions: Sequence[SessionRecord]) -> str:
     return f"Items of {len(sessions)} sessions, {sum(session.rows for session in sessions):,} in all."

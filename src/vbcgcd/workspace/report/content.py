@@ -9,11 +9,11 @@ from functools import cached_property
 import numpy as np
 from markupsafe import Markup
 
-from vbcgcd.workspace.lookup import Lookup, Shown
+from vbcgcd.record import SessionRecord
 from vbcgcd.workspace.report.births import birth_colours
 from vbcgcd.workspace.report.charts import Spread, sparkline
 from vbcgcd.workspace.report.words import NAMED_BY, source_name
-from vbcgcd.workspace.views import CategoryInfo, CategoryView, ItemInfo, Overview, SessionInfo
+from vbcgcd.workspace.values import CategoryInfo, CategoryView, ItemContent, ItemInfo, Overview
 
 #: Items surer than this are not called doubtful.
 SURE = 0.9
@@ -23,10 +23,10 @@ __all__ = ["Card", "Content", "Group", "ItemLine"]
 
 @dataclass(frozen=True)
 class ItemLine:
-    """An item of a card; the second choice is told where it is in doubt."""
+    """An item of a card, with the second choice if the assignment is in doubt."""
 
-    shown: Shown
-    where: str
+    content: ItemContent
+    place: str
     probability: float | None = None
     second: int | None = None
     second_name: str = ""
@@ -35,7 +35,7 @@ class ItemLine:
     @property
     def known(self) -> bool:
         """Whether there is more to show than its reference."""
-        return bool(self.shown.text or self.shown.jpeg)
+        return bool(self.content.text or self.content.jpeg)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Group:
     """The categories born in one session, or in neighbouring ones that share a colour; the newest first."""
 
     births: tuple[int, ...]
-    session: SessionInfo | None
+    session: SessionRecord | None
     css: str
     labelled: bool
     cards: tuple[Card, ...]
@@ -74,10 +74,11 @@ class Content:
     Parameters
     ----------
     overview : Overview
-    lookup : Lookup
+    show : callable
+        What can be shown of an item.
     labelled : frozenset of int
-        Sessions that learned from labels.
-    resolved : callable
+        Numbers of the labelled sessions.
+    resolve : callable
         The category that a merged one became.
     n_items : int
         Items of each kind on a card.
@@ -86,12 +87,12 @@ class Content:
     def __init__(
         self,
         overview: Overview,
-        lookup: Lookup,
+        show: Callable[[ItemInfo], ItemContent],
         labelled: frozenset[int],
-        resolved: Callable[[int], int],
+        resolve: Callable[[int], int],
         n_items: int,
     ) -> None:
-        self.overview, self.lookup, self.labelled, self.resolved = overview, lookup, labelled, resolved
+        self.overview, self.show, self.labelled, self.resolve = overview, show, labelled, resolve
         self.n_items = n_items
         self.classes, self.legend = birth_colours(view.info.birth for view in overview.categories)
         self.names: Mapping[int, str] = {
@@ -107,18 +108,18 @@ class Content:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """Cards by session of birth: found ones before labelled ones, the newest session first."""
+        """Cards by session of birth: discovered ones before labelled ones, the newest session first."""
         parts: dict[tuple[bool, str], list[Card]] = {}
         for card in self.cards.values():
             parts.setdefault((card.labelled, card.css), []).append(card)
         sessions = {session.session: session for session in self.overview.sessions}
-        found = []
+        groups = []
         for (labelled, css), cards in parts.items():
             births = tuple(sorted({card.info.birth for card in cards}))
             only = sessions.get(births[0]) if len(births) == 1 else None
             ordered = sorted(cards, key=lambda card: (-card.info.birth, -card.info.size, card.info.id))
-            found.append(Group(births, only, css, labelled, tuple(ordered)))
-        return tuple(sorted(found, key=lambda group: (group.labelled, -group.births[-1])))
+            groups.append(Group(births, only, css, labelled, tuple(ordered)))
+        return tuple(sorted(groups, key=lambda group: (group.labelled, -group.births[-1])))
 
     @property
     def by_name(self) -> list[Card]:
@@ -126,7 +127,7 @@ class Content:
         return sorted(self.cards.values(), key=lambda card: (card.info.name.casefold(), card.info.id))
 
     def counts(self) -> tuple[int, int]:
-        """Live categories: labelled, and found."""
+        """Live categories: labelled, and discovered."""
         n = sum(card.labelled for card in self.cards.values())
         return n, len(self.cards) - n
 
@@ -139,27 +140,27 @@ class Content:
         ]
 
     def balance(self) -> str:
-        """One sentence on the spreads of found categories against those of labelled ones."""
+        """One sentence on the spreads of discovered categories against those of labelled ones."""
         parts: list[list[float]] = [[], []]
         for card in self.cards.values():
             if card.info.spread is not None:
                 parts[not card.labelled].append(card.info.spread)
         if not all(parts):
             return ""
-        known, found = (float(np.median(part)) for part in parts)
-        if known < 1e-6:
+        labelled, discovered = (float(np.median(part)) for part in parts)
+        if labelled < 1e-6:
             return ""
         if np.ptp([*parts[0], *parts[1]]) < 1e-6:
             return "All categories have the same spread: they share one covariance."
-        change = found / known - 1
+        change = discovered / labelled - 1
         how = (
             "as wide as"
             if abs(change) < 0.02
             else f"{abs(change):.0%} {'wider' if change > 0 else 'narrower'} than"
         )
         return (
-            f"Here the median found category is {how} the median labelled one "
-            f"(spread {found:.2f} against {known:.2f})."
+            f"Here the median discovered category is {how} the median labelled one "
+            f"(spread {discovered:.2f} against {labelled:.2f})."
         )
 
     def _card(self, view: CategoryView, numbers: Sequence[int]) -> Card:
@@ -176,28 +177,27 @@ class Content:
         )
 
     def _typical(self, view: CategoryView) -> tuple[ItemLine, ...]:
-        """Items that can be shown, then stored excerpts; references only where there is nothing else."""
+        """Items that can be shown, then stored excerpts; only references if there is nothing else."""
         lines = [self._line(item) for item in view.typical]
         known = [line for line in lines if line.known]
-        there = {line.shown.reference for line in known}
-        kept = [
-            ItemLine(Shown(part["reference"], part.get("text", ""), part.get("jpeg", "")), "")
+        there = {line.content.reference for line in known}
+        excerpts = [
+            ItemLine(ItemContent(part["reference"], part.get("text", ""), part.get("jpeg", "")), "")
             for part in view.excerpts
             if part["reference"] not in there
         ]
-        return tuple([*known, *kept][: self.n_items] or lines)
+        return tuple([*known, *excerpts][: self.n_items] or lines)
 
     def _line(self, item: ItemInfo, own: int | None = None) -> ItemLine:
-        [shown] = self.lookup.shown([item])
-        where = source_name(item.source)
+        content, place = self.show(item), source_name(item.source)
         if item.session >= 0:
-            where += f", session {item.session}"
-        second = None if item.second is None or own is None else self.resolved(item.second)
+            place += f", session {item.session}"
+        second = None if item.second is None or own is None else self.resolve(item.second)
         if second is None or second == own or second not in self.names:
-            return ItemLine(shown, where, item.probability)
+            return ItemLine(content, place, item.probability)
         return ItemLine(
-            shown,
-            where,
+            content,
+            place,
             item.probability,
             second if second in self.live else None,
             self.names[second],

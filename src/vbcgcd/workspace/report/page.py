@@ -24,7 +24,7 @@ WIDE, HALF, NARROW = 1080.0, 528.0, 342.0
 #: Sessions in the table before the others are folded away.
 SESSION_ROWS = 12
 
-__all__ = ["rendered"]
+__all__ = ["render"]
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Figure:
     narrow: Markup
 
 
-def rendered(content: Content, *, title: str, now: datetime | None = None) -> str:
+def render(content: Content, *, title: str, now: datetime | None = None) -> str:
     """The whole page as HTML.
 
     Parameters
@@ -83,8 +83,8 @@ def _figures(content: Content) -> dict[str, Any]:
             session_chart(sessions, width=NARROW, height=220.0),
         ),
         "categories_chart": Figure(
-            category_chart(sessions, width=HALF, height=260.0),
-            category_chart(sessions, width=NARROW, height=220.0),
+            category_chart(overview.growth, width=HALF, height=260.0),
+            category_chart(overview.growth, width=NARROW, height=220.0),
         ),
         "map_chart": Figure(wide.svg, narrow.svg),
         "map_wide": wide,

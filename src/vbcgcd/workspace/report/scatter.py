@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.workspace.report.placement import Box, Label, place_labels
 from vbcgcd.workspace.report.svg import element, number, picture, shortened, text_width
-from vbcgcd.workspace.views import CategoryView, MapItem
+from vbcgcd.workspace.values import CategoryView, MapItem
 
 Array = NDArray[Any]
 FONT, LETTERS, PAD = 11.5, 24, 14.0
@@ -62,8 +62,8 @@ def scatter(
     drawn += _markers(views, at, radius, classes)
     labels = _labels(views, at, radius, Box(6, 6, width - 12, height - 12))
     drawn += [_named(views[label.index], label) for label in labels]
-    told = f"Map of {len(views)} categories with {int(inside.sum())} items."
-    return Drawn(picture(width, height, told, *drawn, class_="map"), len(labels), int((~inside).sum()))
+    label = f"Map of {len(views)} categories with {int(inside.sum())} items."
+    return Drawn(picture(width, height, label, *drawn, class_="map"), len(labels), int((~inside).sum()))
 
 
 def _fitted(means: Array, dots: Array, width: float, tallest: float) -> tuple[Any, float]:
@@ -138,7 +138,7 @@ def _markers(
 
 
 def _labels(views: Sequence[CategoryView], at: Array, radius: Sequence[float], frame: Box) -> list[Label]:
-    """Names that find room: found categories before labelled ones, newer and larger before others."""
+    """Names that find room: newer and larger categories before others."""
     order = sorted(range(len(views)), key=lambda k: (-views[k].info.birth, -views[k].info.size, k))
     sizes = [(text_width(shortened(view.info.name, LETTERS), FONT) + 2, FONT * 1.25) for view in views]
     return place_labels(at, sizes, order, frame, radius)

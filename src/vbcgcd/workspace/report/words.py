@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-__all__ = ["NAMED_BY", "UNSET", "counted", "date", "listed", "moment", "option_lines", "size", "source_name"]
+__all__ = ["NAMED_BY", "UNSET", "counted", "date", "joined", "moment", "option_lines", "size", "source_name"]
 
 #: Who named a category, as the end of "named by ...".
 NAMED_BY = {
     "label": "its label",
     "user": "you",
     "terms": "its terms",
-    "likeness": "what it is like",
+    "likeness": "similar categories",
     "number": "its number",
 }
 
@@ -37,7 +37,7 @@ def counted(n: int, one: str, many: str | None = None) -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
-def listed(parts: list[str]) -> str:
+def joined(parts: list[str]) -> str:
     """Parts of a sentence: a, b and c."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}" if parts else ""
 

@@ -1,0 +1,309 @@
+"""Data in any accepted form -> embeddings that fit the workspace, or one clear error."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.checks import check_number
+from vbcgcd.embed import Embedder, Failure, embed_items
+from vbcgcd.embed import embedder as make_embedder
+from vbcgcd.errors import InputError
+from vbcgcd.items import Items, read_items
+from vbcgcd.items.arrays import array_items, load_npz
+from vbcgcd.workspace.source import NO_SOURCE, Source
+from vbcgcd.workspace.state import State
+
+Array = NDArray[Any]
+Progress = bool | Callable[[int, int], None] | None
+PathLike = str | os.PathLike[str]
+#: Name and fingerprint of what made vectors that do not say.
+UNKNOWN = "array"
+
+__all__ = [
+    "UNKNOWN",
+    "Batch",
+    "EmbedderMark",
+    "Embedding",
+    "Maker",
+    "Progress",
+    "check_embedder",
+    "items_of_path",
+    "load_items",
+    "storable",
+]
+
+
+class Maker(NamedTuple):
+    """Name and fingerprint of the embedder that made the vectors of a file."""
+
+    name: str = UNKNOWN
+    fingerprint: str = UNKNOWN
+
+
+UNKNOWN_MAKER = Maker()
+
+
+@dataclass(frozen=True)
+class EmbedderMark:
+    """What made the embeddings of a workspace.
+
+    Parameters
+    ----------
+    name : str
+    kind : {"image", "text", "embedding"}
+        What the items are.
+    fingerprint : str
+        ``"array"`` for vectors that do not say what made them.
+    dimension : int
+    """
+
+    name: str
+    kind: str
+    fingerprint: str
+    dimension: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Items with their embeddings.
+
+    Parameters
+    ----------
+    items : Items
+        Those that have an embedding.
+    vectors : float array (N, d)
+    mark : EmbedderMark
+    failures : tuple of Failure
+        Items that could not be embedded.
+    source : Source
+        Where the items can be found again.
+    """
+
+    items: Items
+    vectors: Array
+    mark: EmbedderMark
+    failures: tuple[Failure, ...] = ()
+    source: Source = NO_SOURCE
+
+    def __len__(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def references(self) -> list[str]:
+        """Names of the items, as UTF-8 can hold them."""
+        return [storable(reference) for reference in self.items.references]
+
+    def take(self, rows: Array) -> Batch:
+        """Some of the items."""
+        return replace(self, items=self.items.take(rows), vectors=self.vectors[rows])
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """How the items of a workspace become vectors.
+
+    Parameters
+    ----------
+    state : State
+        Its settings and what made the embeddings so far.
+    embedder : Embedder, optional
+        Used instead of the one that the settings name.
+    cache : bool or path
+        Whether and where embeddings are cached, as in ``vbcgcd.embed.embed_items``.
+    progress : bool or callable, optional
+        As in ``vbcgcd.embed.embed_items``.
+    """
+
+    state: State
+    embedder: Embedder | None = None
+    cache: bool | PathLike = True
+    progress: Progress = None
+
+    def load(
+        self,
+        data: Any,
+        columns: Mapping[str, Any],
+        *,
+        labels: Any = None,
+        row: int | None = None,
+        check: Callable[[Items], object] | None = None,
+    ) -> Batch:
+        """Data in any accepted form as a batch.
+
+        Parameters
+        ----------
+        data, columns, labels
+            As for `load_items`.
+        row : int, optional
+            Take only this item.
+        check : callable, optional
+            Called with the items before anything is embedded; it may raise.
+        """
+        items, maker = load_items(data, columns, labels)
+        if row is not None:
+            check_number("row", row, low=0, high=len(items) - 1, whole=True)
+            items = items.take([row])
+        return self.embed(items, maker, check)
+
+    def embed(
+        self, items: Items, maker: Maker = UNKNOWN_MAKER, check: Callable[[Items], object] | None = None
+    ) -> Batch:
+        """Items with embeddings that fit the workspace.
+
+        Parameters
+        ----------
+        items : Items
+        maker : Maker
+            What made the vectors, for items that are vectors already.
+        check : callable, optional
+            Called with the items before anything is embedded; it may raise.
+        """
+        if len(items) == 0:
+            raise InputError(f"There are no items in {items.source}.")
+        self._check_kind(items, maker)
+        if check is not None:
+            check(items)
+        batch = _vectors_of(items, maker) if items.kind == "embedding" else self._embed(items)
+        self._check_mark(batch)
+        return batch
+
+    def _check_kind(self, items: Items, maker: Maker) -> None:
+        mark = self.state.embedder
+        kind = self.state.config.get("kind") if mark is None else mark["kind"]
+        if kind is None or items.kind == kind:
+            return
+        if mark is not None and items.kind == "embedding" and maker.fingerprint == mark["fingerprint"]:
+            return  # embedded beforehand by the same embedder
+        if mark is not None and kind == "embedding" and mark["fingerprint"] != UNKNOWN:
+            return  # the workspace was made from vectors of an embedder; the fingerprint decides
+        raise InputError(
+            f"This workspace is for {kind}s, but {items.source} holds {items.kind}s; give it {kind}s, or "
+            "create another workspace."
+        )
+
+    def _embed(self, items: Items) -> Batch:
+        embedder = self.embedder
+        if embedder is None:
+            config = self.state.config
+            options = dict(config.get("embedder_options") or {})
+            embedder = make_embedder(config.get("embedder"), kind=items.kind, **options)
+        mark = EmbedderMark(embedder.name, items.kind, embedder.fingerprint, embedder.dimension)
+        self._check_fingerprint(mark)
+        result = embed_items(items, embedder, cache=self.cache, progress=self.progress)
+        if not len(result.rows):
+            raise InputError(f"None of the items in {items.source} could be embedded. {result.summary()}")
+        mark = replace(mark, dimension=result.vectors.shape[1])
+        return Batch(items.take(result.rows), result.vectors, mark, result.failures)
+
+    def _check_mark(self, batch: Batch) -> None:
+        self._check_fingerprint(batch.mark)
+        known = self.state.embedder
+        if known is not None and batch.mark.dimension != known["dimension"]:
+            embedder = (
+                f"the embedder {known['name']!r}" if known["fingerprint"] != UNKNOWN else "the same embedder"
+            )
+            raise InputError(
+                f"Embeddings of this workspace have {known['dimension']} numbers, those of "
+                f"{batch.items.source} have {batch.mark.dimension}; use {embedder}."
+            )
+
+    def _check_fingerprint(self, mark: EmbedderMark) -> None:
+        """Before the work and after it; vectors that do not say what made them pass."""
+        known = self.state.embedder
+        if known is None or UNKNOWN in (mark.fingerprint, known["fingerprint"]):
+            return
+        if mark.fingerprint != known["fingerprint"]:
+            raise InputError(
+                f"This workspace was made with the embedder {known['name']!r} (fingerprint "
+                f"{known['fingerprint'][:12]}), these embeddings come from {mark.name!r} "
+                f"({mark.fingerprint[:12]}) and cannot be compared; use the same embedder, or create another "
+                "workspace."
+            )
+
+
+def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tuple[Items, Maker]:
+    """Items from a path, an array or Items, and what made their vectors, where a file says so.
+
+    Parameters
+    ----------
+    data : path, Items or array
+    columns : dict
+        Options of ``vbcgcd.items.read_items``; only for a path.
+    labels : array-like (N,), optional
+        Only for an array.
+    """
+    if isinstance(data, str | os.PathLike):
+        if labels is not None:
+            raise InputError(
+                "labels go with arrays; in a file they are a column; name it with the option 'label'.",
+                option="labels",
+            )
+        return items_of_path(Path(data), {k: v for k, v in columns.items() if v is not None})
+    chosen = [name for name, value in columns.items() if value is not None]
+    if chosen:
+        raise InputError(
+            f"{', '.join(chosen)} choose columns of a file, but the data is not a file.", option=chosen[0]
+        )
+    if isinstance(data, Items):
+        if labels is not None:
+            raise InputError(
+                "These items carry their own labels; labels can only be given with arrays.", option="labels"
+            )
+        return data, UNKNOWN_MAKER
+    try:
+        values = np.asarray(data)
+        known = None if labels is None else np.asarray(labels)
+    except ValueError as error:
+        raise InputError(f"The data cannot be turned into an array: {error}.") from None
+    return array_items(values, source="array", labels=known), UNKNOWN_MAKER
+
+
+def items_of_path(path: Path, columns: dict[str, Any]) -> tuple[Items, Maker]:
+    """Items of a file or folder, and what made their vectors, where the file says so."""
+    if path.suffix.lower() != ".npz" or not path.is_file():
+        return read_items(path, **columns), UNKNOWN_MAKER
+    # Files of embeddings name their embedder and their items.
+    arrays = load_npz(path, [], maybe=["embedder", "fingerprint", "references"])
+    if "references" in arrays and all(name in ("label", "kind") for name in columns):
+        columns = {**columns, "id": "references"}
+    maker = Maker(*(str(arrays.get(name, UNKNOWN)) for name in ("embedder", "fingerprint")))
+    return read_items(path, **columns), maker
+
+
+def storable(text: str) -> str:
+    """Text as UTF-8 can hold it."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def check_embedder(embedder: Any) -> None:
+    """Raise unless this is an embedder or None."""
+    if embedder is not None and not isinstance(embedder, Embedder):
+        raise InputError(
+            f"embedder must be an object with the protocol vbcgcd.embed.Embedder, got {embedder!r}; init and "
+            "configure also take the name or path of one.",
+            option="embedder",
+        )
+
+
+def _vectors_of(items: Items, maker: Maker) -> Batch:
+    vectors = np.asarray(items.values)
+    if vectors.dtype not in (np.float32, np.float64):
+        vectors = vectors.astype(np.float32 if vectors.dtype == np.float16 else np.float64)
+    if not np.isfinite(vectors).all():
+        row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
+        raise InputError(
+            f"Item {items.references[row]!r} of {items.source} contains NaN or infinity; remove or fill it."
+        )
+    mark = EmbedderMark(maker.name, "embedding", maker.fingerprint, int(vectors.shape[1]))
+    return Batch(items, vectors, mark)

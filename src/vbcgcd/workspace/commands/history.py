@@ -1,0 +1,62 @@
+"""Commands about other commands and settings: undo, redo, configure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from vbcgcd.errors import InputError
+from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.log.commits import Commit, Draft
+from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.values import UndoResult
+
+__all__ = ["configure_draft", "redo_draft", "undo_draft", "undo_result"]
+
+
+def undo_draft(snapshot: Snapshot, commit: int | None) -> Draft:
+    """Go back to the state before the last command in effect.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    commit : int or None
+        The command that must be the last one; None takes any.
+    """
+    trail = snapshot.state.trail
+    if len(trail) < 2:
+        raise InputError("Nothing to undo; only init is in effect.")
+    _check_meant(commit, snapshot.history.commit(trail[-1]))
+    return Draft("undo", changes={"goto": trail[-2]}, parameters={"of": trail[-1]})
+
+
+def redo_draft(snapshot: Snapshot, commit: int | None) -> Draft:
+    """Go forward to the state after the command that was undone last; ``commit`` as for `undo_draft`."""
+    undone = snapshot.history.undone
+    if not undone:
+        raise InputError("Nothing to redo; redo works only right after undo.")
+    _check_meant(commit, snapshot.history.commit(undone[-1]))
+    return Draft("redo", changes={"goto": undone[-1]}, parameters={"of": undone[-1]})
+
+
+def undo_result(commit: Commit, before: Snapshot) -> UndoResult:
+    """What an undo or redo did; ``before`` is the snapshot before it."""
+    of = before.history.commit(commit.parameters["of"])
+    return UndoResult(commit.number, commit.command, of.number, of.command)
+
+
+def configure_draft(snapshot: Snapshot, changes: Mapping[str, Any]) -> Draft:
+    """Change settings."""
+    checked = check_config(changes, learned=snapshot.state.model is not None)
+    if not checked:
+        raise InputError(f"Give at least one setting; the settings are {', '.join(DEFAULTS)}.")
+    return Draft("configure", changes={"config": checked}, parameters=checked)
+
+
+def _check_meant(commit: int | None, last: Commit) -> None:
+    if commit is not None and commit != last.number:
+        raise InputError(
+            f"Command {commit} was meant, but command {last.number} ({last.command}) came in between; check "
+            "the history and try again.",
+            option="commit",
+        )

@@ -1,0 +1,210 @@
+"""Names of categories: plain text, unique among the live ones; the user's always win.
+
+Novel text categories are named after their distinctive terms: with tf(t, c) the share of term t in the texts
+of category c and f(t) its count in the whole session, the weight is tf(t, c) log(1 + A / f(t)), where A is
+the mean number of terms per category (TF-IDF with one document for each category). Pictures are named after
+the nearest known categories.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.errors import InputError
+from vbcgcd.labels import NONE_OF_THESE
+from vbcgcd.workspace.batch import Batch
+from vbcgcd.workspace.state import Category, NamedBy, State
+
+Array = NDArray[Any]
+LONGEST = 200
+#: Terms in the name of a text category, and categories in that of another.
+TERMS, LIKENESSES = 3, 2
+#: Terms considered; bounds the memory.
+MOST_TERMS = 20_000
+#: Words with an apostrophe are one word: o'clock.
+WORD = r"(?u)\b[^\W\d_]+(?:'[^\W\d_]+)+\b|\b[^\W\d_]{2,}\b"
+#: English short forms say nothing (don't, we'll), nor does a genitive's ending.
+_SHORT = re.compile(r"\b[^\W\d_]+(?:n't|'(?:d|ll|m|re|ve))\b|'s\b", re.IGNORECASE)
+
+__all__ = [
+    "check_name",
+    "distinctive_terms",
+    "label_name",
+    "likeness",
+    "name_novel",
+    "terms_of_groups",
+    "unique_name",
+]
+
+
+def check_name(name: Any) -> str:
+    """A name chosen by the user, stripped; or one clear error."""
+    if not isinstance(name, str) or not name.strip():
+        raise InputError(f"A name must be non-empty text, got {name!r}.", option="name")
+    name = name.strip()
+    if len(name) > LONGEST:
+        raise InputError(f"A name may have up to {LONGEST} characters, got {len(name)}.", option="name")
+    if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):
+        raise InputError(
+            f"A name must not contain line breaks or other control characters, got {name!r}.", option="name"
+        )
+    if name == NONE_OF_THESE:
+        raise InputError(
+            f"{NONE_OF_THESE!r} is the answer for a refused item; choose another name.", option="name"
+        )
+    return name
+
+
+def label_name(label: Any) -> str:
+    """The name of a category from its label; labels with the same name mean the same category."""
+    text = "".join(" " if unicodedata.category(c) in ("Cc", "Cs") else c for c in str(label)).strip()
+    name = text[:LONGEST].strip() or "unnamed"
+    if name == NONE_OF_THESE:
+        raise InputError(
+            f"The label {NONE_OF_THESE!r} is the answer for a refused item; rename it, or leave the label "
+            "empty for items that have none."
+        )
+    return name
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """``name``, or with the first free number after it.
+
+    Examples
+    --------
+    >>> unique_name("like cat", {"like cat", "dog"})
+    'like cat (2)'
+    """
+    taken = {NONE_OF_THESE, *taken}
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def distinctive_terms(
+    texts: Sequence[str], codes: Array, n_groups: int, *, n_terms: int = TERMS
+) -> list[str]:
+    """The most distinctive terms of each group of texts, joined by commas; empty where there are none.
+
+    Parameters
+    ----------
+    texts : sequence of str (N,)
+    codes : int array (N,)
+        Group of each text, 0 to ``n_groups - 1``.
+    n_groups : int
+    n_terms : int
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> texts = ["my card was declined", "a declined card", "book a table", "a table for two"]
+    >>> distinctive_terms(texts, np.array([0, 0, 1, 1]), 2, n_terms=1)
+    ['card', 'table']
+    """
+    from scipy.sparse import csr_matrix
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    counter = CountVectorizer(
+        ngram_range=(1, 2),
+        stop_words="english",
+        token_pattern=WORD,
+        max_features=MOST_TERMS,
+    )
+    try:
+        counts = counter.fit_transform([_SHORT.sub(" ", text[:5000].replace("’", "'")) for text in texts])
+    except ValueError:  # not a single term
+        return [""] * n_groups
+    terms = counter.get_feature_names_out()
+    # A term counts once for a text: a repeated word should not name a category.
+    counts.data[:] = 1
+    group = csr_matrix((np.ones(len(texts)), (codes, np.arange(len(texts)))), shape=(n_groups, len(texts)))
+    by_group = (group @ counts).toarray()
+    sums = np.maximum(by_group.sum(axis=1, keepdims=True), 1)
+    weight = by_group / sums * np.log1p(sums.mean() / np.maximum(by_group.sum(axis=0), 1))
+    sizes = np.bincount(codes, minlength=n_groups)
+    return [_joined(terms, weight[k], by_group[k], sizes[k], n_terms) for k in range(n_groups)]
+
+
+def _joined(terms: Array, weight: Array, count: Array, size: int, n_terms: int) -> str:
+    """The heaviest terms, without one that repeats the words of another."""
+    weight = np.where(count >= min(2, size), weight, 0.0)
+    chosen: list[str] = []
+    for place in np.lexsort((terms, -weight))[:50]:
+        term = str(terms[place])
+        words = set(term.split())
+        if weight[place] <= 0 or len(chosen) == n_terms:
+            break
+        if not any(words & set(other.split()) for other in chosen):
+            chosen.append(term)
+    return ", ".join(chosen)
+
+
+def likeness(similarity: Array, names: Sequence[str], *, n_names: int = LIKENESSES) -> str:
+    """``like cat, dog`` from the similarity to each known category, array (K,)."""
+    nearest = np.argsort(-similarity, kind="stable")[:n_names]
+    return f"like {', '.join(names[i] for i in nearest)}"[:LONGEST] if len(nearest) else ""
+
+
+def terms_of_groups(batch: Batch, codes: Array, n_groups: int) -> list[str]:
+    """Distinctive terms of each group of a batch; empty unless the items are texts."""
+    if batch.items.kind != "text":
+        return [""] * n_groups
+    return distinctive_terms([str(text) for text in batch.items.values], codes, n_groups)
+
+
+def name_novel(
+    state: State,
+    knowledge: Knowledge,
+    batch: Batch,
+    assigned: Array,
+    novel: Sequence[int],
+    session: int,
+) -> list[Category]:
+    """The novel categories of a session, with automatic names.
+
+    Parameters
+    ----------
+    state : State
+        Before the session.
+    knowledge : Knowledge
+        After it.
+    batch : Batch
+    assigned : int array (N,)
+        Category of each item.
+    novel : sequence of int
+        Ids of the novel categories.
+    session : int
+    """
+    proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
+    if novel and state.config["names"] == "auto":
+        if batch.items.kind == "text":
+            groups, codes = np.unique(assigned, return_inverse=True)
+            terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
+            proposals = [(terms.get(i, ""), "terms") for i in novel]
+        elif batch.items.kind == "image":
+            proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
+    taken = [category.name for category in state.live]
+    categories: list[Category] = []
+    for i, (name, named_by) in zip(novel, proposals, strict=True):
+        unique = unique_name(name or f"novel-{i}", [*taken, *(category.name for category in categories)])
+        categories.append(Category(i, unique, named_by if name else "number", session))
+    return categories
+
+
+def _likenesses(state: State, knowledge: Knowledge, n_novel: int) -> list[str]:
+    """Names after the nearest categories that people have named, or after any if there are none."""
+    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
+    similarity = geometry.similarity(geometry.prepared(means[-n_novel:]), means[: len(state.ids)])
+    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
+    rows = by_people or list(range(len(state.ids)))
+    names = [state.live[row].name for row in rows]
+    return [likeness(similarity[k, rows], names) for k in range(n_novel)]

@@ -1,0 +1,246 @@
+"""Labelled and unlabelled sessions: from a snapshot and a batch to the draft of a commit."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.base import learn_base
+from vbcgcd.discovery.knowledge import Knowledge, learn_more
+from vbcgcd.discovery.novelty import FLAGGED
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.scores import Scores, score, top_two
+from vbcgcd.discovery.session import run_session
+from vbcgcd.errors import InputError
+from vbcgcd.items import Items
+from vbcgcd.plain import plain
+from vbcgcd.record import SessionRecord
+from vbcgcd.workspace.batch import Batch, storable
+from vbcgcd.workspace.commands.naming import label_name, name_novel
+from vbcgcd.workspace.log.commits import Content, Draft
+from vbcgcd.workspace.log.files import (
+    EXCERPTS,
+    MODEL,
+    SAMPLE,
+    SEGMENT,
+    TABLE,
+    Assignments,
+    BaseModel,
+    Sample,
+    Segment,
+)
+from vbcgcd.workspace.queries.contents import excerpts_of
+from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.state import Category
+
+Array = NDArray[Any]
+
+__all__ = [
+    "assign",
+    "batch_facts",
+    "batch_files",
+    "check_labelled",
+    "discover_draft",
+    "learn_draft",
+]
+
+
+def check_labelled(items: Items) -> None:
+    """Raise if no item has a label."""
+    if not items.labelled.any():
+        raise InputError(
+            f"{items.source} has no labels; name the column that holds them with the option 'label', or give "
+            "labels with an array.",
+            option="label",
+        )
+
+
+def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draft:
+    """A labelled session.
+
+    The first one is the base session: labels become categories, and the projection is fitted for good. In
+    later ones, labels that are not names of live categories become categories.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    batch : Batch
+        Items without a label are left out.
+    update_known : bool
+        Let known categories learn from their items.
+    """
+    start = time.perf_counter()
+    n_items = len(batch)
+    batch, names, codes = _labelled(batch)
+    history, state = snapshot.history, snapshot.state
+    place = {category.name: row for row, category in enumerate(state.live)}
+    unseen = [name for name in names if name not in place]
+    place |= {name: len(place) + i for i, name in enumerate(unseen)}
+    codes = np.array([place[name] for name in names])[codes]
+    new_ids = [history.next_id + i for i in range(len(unseen))]
+    ids, n_known = [*state.ids, *new_ids], len(state.ids)
+    session = history.next_session
+    novel = [Category(i, name, "label", session) for i, name in zip(new_ids, unseen, strict=True)]
+    changes = {
+        "session": session,
+        "categories": [category.as_json() for category in novel],
+        "posteriors": new_ids,
+    }
+    files: dict[str, Content]
+    if state.model is None:
+        options = Options(**state.config["model"])
+        knowledge = learn_base(batch.vectors, codes, options)
+        changes |= {"model": True, "embedder": batch.mark.as_json()}
+        files = {MODEL: BaseModel(knowledge, tuple(ids), options, batch.vectors.shape[1])}
+    else:
+        before = snapshot.knowledge
+        reduced = before.reduced(batch.vectors)
+        knowledge = learn_more(before, reduced, codes, update_known=update_known)
+        touched = np.unique(codes[codes < n_known]).tolist() if update_known else []
+        rows = [*touched, *range(n_known, len(ids))]
+        changes["posteriors"] = [ids[row] for row in rows]
+        files = _segment(knowledge, rows, ids)
+    scores = score(knowledge, batch.vectors, codes)
+    table = assign(batch, scores, ids)
+    record = SessionRecord(
+        session=session,
+        command="learn",
+        novel={category.id: category.name for category in novel},
+        unlabelled=n_items - len(batch),
+        prior=plain(asdict(knowledge.prior)) if state.model is None else {},
+        seconds=round(time.perf_counter() - start, 3),
+        **batch_facts(batch, table, scores),
+    )
+    files |= batch_files(snapshot, batch, table, knowledge, new_ids)
+    return Draft("learn", changes=changes, record=record, files=files)
+
+
+def discover_draft(
+    snapshot: Snapshot, batch: Batch, n_novel: int | None, progress: Callable[[str], None]
+) -> Draft:
+    """An unlabelled session.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    batch : Batch
+    n_novel : int or None
+        Number of novel categories; None estimates it.
+    progress : callable
+        Called with the name of each step as it begins.
+    """
+    start = time.perf_counter()
+    history, state, options = snapshot.history, snapshot.state, snapshot.base.options
+    before, session = snapshot.knowledge, history.next_session
+    knowledge, outcome = run_session(
+        batch.vectors,
+        before,
+        options,
+        categories=np.array(state.ids),
+        novel_labels=lambda n: history.next_id + np.arange(n),
+        session=session,
+        n_novel=n_novel,
+        rng=options.generator(session),
+        progress=progress,
+    )
+    new_ids = [int(category) for category in outcome.novel]
+    ids, n_known = [*state.ids, *new_ids], len(state.ids)
+    scores = _scores_of(outcome, ids)
+    table = assign(batch, scores, ids)
+    novel = name_novel(state, knowledge, batch, table.category, new_ids, session)
+    touched = np.flatnonzero(knowledge.posterior.kappa[:n_known] != before.posterior.kappa).tolist()
+    rows = [*touched, *range(n_known, len(ids))]
+    record = replace(
+        outcome,
+        novel={category.id: category.name for category in novel},
+        seconds=round(time.perf_counter() - start, 3),
+        **batch_facts(batch, table, scores),
+    )
+    return Draft(
+        "discover",
+        changes={
+            "session": session,
+            "categories": [category.as_json() for category in novel],
+            "posteriors": [ids[row] for row in rows],
+        },
+        record=record,
+        files=_segment(knowledge, rows, ids) | batch_files(snapshot, batch, table, knowledge, new_ids),
+    )
+
+
+def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
+    """Assign the items of a batch to the categories that the scores name by their places in ``ids``."""
+    known = np.array([*ids, -1])
+    return Assignments(
+        batch.references,
+        known[scores.best],
+        scores.probability,
+        known[scores.second],
+        scores.second_probability,
+        scores.novelty,
+    )
+
+
+def batch_facts(batch: Batch, table: Assignments, scores: Scores) -> dict[str, Any]:
+    """What a commit says about a batch: fields of a `SessionRecord`."""
+    categories, counts = np.unique(table.category, return_counts=True)
+    return {
+        "rows": len(batch),
+        "counts": dict(zip(categories.tolist(), counts.tolist(), strict=True)),
+        "mean_probability": float(np.mean(scores.probability)),
+        "flagged": float(np.mean(scores.novelty > FLAGGED)),
+        "failures": batch.failures,
+        "n_failures": len(batch.failures),
+        "source": storable(batch.items.source),
+        "kind": batch.items.kind,
+        "columns": plain(dict(batch.items.columns)),
+        **batch.source.as_json(),
+    }
+
+
+def batch_files(
+    snapshot: Snapshot, batch: Batch, table: Assignments, knowledge: Knowledge, new_ids: Sequence[int]
+) -> dict[str, Content]:
+    """Assignments, and what the settings ask for: coarse positions and excerpts."""
+    files: dict[str, Content] = {TABLE: table}
+    config = snapshot.state.config
+    if config["sample"]:
+        rng = np.random.default_rng([0, snapshot.head.number])
+        rows = np.sort(rng.permutation(len(batch))[: config["sample"]])
+        files[SAMPLE] = Sample.of(rows, knowledge.reduced(batch.vectors[rows]))
+    excerpts = excerpts_of(batch.items, table, new_ids, config["excerpts"])
+    if excerpts.by_category:
+        files[EXCERPTS] = excerpts
+    return files
+
+
+def _segment(knowledge: Knowledge, rows: Sequence[int], ids: Sequence[int]) -> dict[str, Content]:
+    """The posteriors of some rows as a file; none if there are no rows."""
+    if not rows:
+        return {}
+    return {SEGMENT: Segment(knowledge.posterior.take(list(rows)), tuple(ids[row] for row in rows))}
+
+
+def _scores_of(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
+    """Scores of the rows of a session: places in ``ids``."""
+    order = np.argsort(ids)
+    own = order[np.searchsorted(np.array(ids)[order], outcome.labels_)]
+    return Scores(*top_two(outcome.probabilities_, own), outcome.novelty_)
+
+
+def _labelled(batch: Batch) -> tuple[Batch, list[str], Array]:
+    """The labelled items, names in the order of their labels, and the place of each item's name (N,)."""
+    check_labelled(batch.items)
+    labelled = batch.take(np.flatnonzero(batch.items.labelled))
+    labels: Any = labelled.items.labels
+    labels = np.array(labels.tolist()) if labels.dtype == object else labels
+    different, codes = np.unique(labels, return_inverse=True)
+    by_label = [label_name(label) for label in different.tolist()]
+    names = list(dict.fromkeys(by_label))
+    place = {name: row for row, name in enumerate(names)}
+    return labelled, names, np.array([place[name] for name in by_label])[codes]

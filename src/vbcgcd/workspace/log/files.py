@@ -1,0 +1,250 @@
+"""What the files of a commit hold, as values: assignments, coarse positions, excerpts, posteriors, the model.
+
+A value written to a commit and the same value read from it are equal, so nothing has to be read back.
+"""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.archive import archive_bytes, read_archive
+from vbcgcd.bayes import Posterior
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.options import Options
+from vbcgcd.errors import InputError
+from vbcgcd.persistence import model_bytes, read_model
+from vbcgcd.workspace.log.durable import to_json
+
+Array = NDArray[Any]
+TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
+MODEL, SEGMENT = "model.safetensors", "posteriors.safetensors"
+#: Leading reduced dimensions that a coarse position keeps.
+SKETCH = 16
+SAMPLE_KIND, SAMPLE_VERSION = "vbcgcd-sample", 1
+SEGMENT_KIND, SEGMENT_VERSION = "vbcgcd-posteriors", 1
+
+__all__ = [
+    "EXCERPTS",
+    "MODEL",
+    "SAMPLE",
+    "SEGMENT",
+    "SKETCH",
+    "TABLE",
+    "Assignments",
+    "BaseModel",
+    "Excerpts",
+    "Sample",
+    "Segment",
+    "check_pyarrow",
+    "read_content",
+]
+
+
+@dataclass(frozen=True, eq=False)
+class Assignments:
+    """The items of one session, or of one split.
+
+    Parameters
+    ----------
+    reference : list of str (N,), or a column of Arrow
+    category : int array (N,)
+    probability, second_probability, novelty : float array (N,)
+        Kept in single precision.
+    second : int array (N,)
+        The next best category; -1 for none.
+    """
+
+    reference: Any
+    category: Array
+    probability: Array
+    second: Array
+    second_probability: Array
+    novelty: Array
+
+    def __post_init__(self) -> None:
+        for name in ("probability", "second_probability", "novelty"):
+            object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float32))
+
+    def __len__(self) -> int:
+        return len(self.category)
+
+    @property
+    def margin(self) -> Array:
+        """How much more probable the category is than the next, array (N,)."""
+        return np.asarray(self.probability - self.second_probability)
+
+    def name_of(self, row: int) -> str:
+        """Reference of one item."""
+        reference = self.reference[int(row)]
+        return reference if isinstance(reference, str) else str(reference.as_py())
+
+    def as_bytes(self) -> bytes:
+        """A Parquet table with one row for each item."""
+        arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
+        table = arrow.table(
+            {
+                "reference": arrow.array(self.reference, arrow.string()),
+                "category": arrow.array(self.category, arrow.int64()),
+                "probability": arrow.array(self.probability, arrow.float32()),
+                "second": arrow.array(self.second, arrow.int64()),
+                "second_probability": arrow.array(self.second_probability, arrow.float32()),
+                "novelty": arrow.array(self.novelty, arrow.float32()),
+            }
+        )
+        out = io.BytesIO()
+        parquet.write_table(table, out, compression="zstd")
+        return out.getvalue()
+
+    @classmethod
+    def read(cls, path: Path) -> Assignments:
+        """From a file that holds `as_bytes`."""
+        table = check_pyarrow("pyarrow.parquet").read_table(path)
+        numbers = {name: table[name].to_numpy() for name in table.column_names if name != "reference"}
+        return cls(reference=table["reference"], **numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Coarse positions of some items.
+
+    Parameters
+    ----------
+    rows : int array (M,)
+        Rows in the assignments.
+    sketch : float32 array (M, at most 16)
+        Leading dimensions of the reduced embeddings.
+    """
+
+    rows: Array
+    sketch: Array
+
+    @classmethod
+    def of(cls, rows: Array, reduced: Array) -> Sample:
+        """From reduced embeddings (M, D)."""
+        return cls(rows.astype(np.int64), reduced[:, :SKETCH].astype(np.float32))
+
+    def as_bytes(self) -> bytes:
+        """A safetensors archive."""
+        arrays = {"rows": self.rows, "sketch": self.sketch}
+        return archive_bytes(SAMPLE_KIND, SAMPLE_VERSION, arrays, {})
+
+    @classmethod
+    def read(cls, path: Path) -> Sample:
+        """From a file that holds `as_bytes`."""
+        arrays, _ = read_archive(path, SAMPLE_KIND, SAMPLE_VERSION)
+        return cls(arrays["rows"], arrays["sketch"])
+
+
+@dataclass(frozen=True)
+class Excerpts:
+    """Short texts or thumbnails of typical items, ``{"reference", "text"}`` or ``{"reference", "jpeg"}``.
+
+    Parameters
+    ----------
+    by_category : dict of id -> list of dict
+    """
+
+    by_category: Mapping[int, list[Mapping[str, str]]]
+
+    def as_bytes(self) -> bytes:
+        """A JSON object."""
+        return to_json({str(category): parts for category, parts in self.by_category.items()})
+
+    @classmethod
+    def read(cls, path: Path) -> Excerpts:
+        """From a file that holds `as_bytes`."""
+        values = json.loads(path.read_bytes())
+        return cls({int(category): parts for category, parts in values.items()})
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """Posteriors that a commit added or replaced, in the order of ``ids``."""
+
+    posterior: Posterior
+    ids: tuple[int, ...]
+
+    def as_bytes(self) -> bytes:
+        """A safetensors archive."""
+        part = self.posterior
+        arrays = {"mean": part.mean, "kappa": part.kappa, "nu": part.nu, "factor": part.factor}
+        values = {"ids": list(self.ids), "structure": part.structure}
+        return archive_bytes(SEGMENT_KIND, SEGMENT_VERSION, arrays, values)
+
+    @classmethod
+    def read(cls, path: Path) -> Segment:
+        """From a file that holds `as_bytes`."""
+        arrays, values = read_archive(path, SEGMENT_KIND, SEGMENT_VERSION)
+        return cls(Posterior(structure=values["structure"], **arrays), tuple(values["ids"]))
+
+
+@dataclass(frozen=True, eq=False)
+class BaseModel:
+    """What a base session learned: a file that ``CategoryDiscoverer.load`` reads too.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    ids : tuple of int
+        Categories, in the order of the posteriors.
+    options : Options
+    n_features : int
+        Numbers in an embedding.
+    """
+
+    knowledge: Knowledge
+    ids: tuple[int, ...]
+    options: Options
+    n_features: int
+
+    def as_bytes(self) -> bytes:
+        """A safetensors archive."""
+        values = {
+            "params": asdict(self.options),
+            "n_sessions": 0,
+            "n_discovered": 0,
+            "n_features": self.n_features,
+            "feature_names": [],
+        }
+        births = np.zeros(len(self.ids), dtype=np.int64)
+        return model_bytes(self.knowledge, np.array(self.ids), births, values)
+
+    @classmethod
+    def read(cls, path: Path) -> BaseModel:
+        """From a file that holds `as_bytes`."""
+        knowledge, classes, _, values = read_model(path)
+        return cls(knowledge, tuple(classes.tolist()), Options(**values["params"]), values["n_features"])
+
+
+_READERS = {
+    TABLE: Assignments.read,
+    SAMPLE: Sample.read,
+    EXCERPTS: Excerpts.read,
+    SEGMENT: Segment.read,
+    MODEL: BaseModel.read,
+}
+
+
+def read_content(path: Path) -> Any:
+    """The value in a file of a commit, by the file's name."""
+    return _READERS[path.name](path)
+
+
+def check_pyarrow(module: str = "pyarrow") -> Any:
+    """The module, or one clear error."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise InputError(
+            "A workspace keeps its assignments as Parquet, which needs the package pyarrow; install it with "
+            "pip install 'vbcgcd[tables]'."
+        ) from None

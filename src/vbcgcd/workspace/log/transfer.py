@@ -1,0 +1,81 @@
+"""A whole workspace as one file (zip), and back."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from vbcgcd.archive import sync_folder, written_whole
+from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
+from vbcgcd.workspace.log.durable import disk_errors
+from vbcgcd.workspace.log.folder import ABOUT, COMMITS, HEAD, RECORD, build_folder
+from vbcgcd.workspace.log.store import Store
+from vbcgcd.workspace.values import ExportResult
+
+_NAMES = re.compile(rf"{re.escape(ABOUT)}|{HEAD}|{COMMITS}/[0-9]{{6,9}}/[A-Za-z0-9_-]+\.[a-z]+")
+
+__all__ = ["export_to", "import_from"]
+
+
+def export_to(store: Store, path: Path) -> ExportResult:
+    """Write everything up to the last commit into one file, which appears complete or stays as it was."""
+    store.check_target(path)
+    head = store.head()
+    commits = store.commits(head)
+    with disk_errors(path.parent), written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+        _add(archive, ABOUT, (store.path / ABOUT).read_bytes())
+        _add(archive, HEAD, head.as_bytes())
+        for commit in commits:
+            folder = store.folder(commit.number)
+            for name in (RECORD, *commit.files):
+                source = folder / name if name == RECORD else store.file(commit, name)
+                _add(archive, f"{COMMITS}/{folder.name}/{name}", source.read_bytes())
+    return ExportResult(str(path), len(commits), path.stat().st_size)
+
+
+def import_from(file: Path, path: Path) -> Store:
+    """Make a workspace at ``path`` from an exported file; it appears complete and checked, or not at all."""
+
+    def fill(folder: Path) -> None:
+        try:
+            with zipfile.ZipFile(file) as archive:
+                _extract(archive, folder, file)
+        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+            raise WorkspaceDamaged(f"{file} is not a complete export ({error}); export it again.") from None
+        store = Store(folder)
+        store.verify()
+        expected = {f"{c.number:06d}" for c in store.commits(store.head())}
+        if {part.name for part in (folder / COMMITS).iterdir()} != expected:
+            raise WorkspaceDamaged(f"{file} holds commits that its HEAD does not name; export it again.")
+
+    if not file.is_file():
+        raise MissingFileError(f"There is no file {file}.")
+    build_folder(path, fill)
+    return Store(path)
+
+
+def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
+    archive.writestr(zipfile.ZipInfo(name), data)  # with a fixed date: equal workspaces give equal files
+
+
+def _extract(archive: zipfile.ZipFile, folder: Path, file: Path) -> None:
+    infos = archive.infolist()
+    names = [info.filename for info in infos]
+    strange: Any = next((name for name in names if not _NAMES.fullmatch(name)), None)
+    whole = {ABOUT, HEAD} <= set(names) and any(name.endswith(RECORD) for name in names)
+    if strange is not None or len(set(names)) < len(names) or not whole:
+        reason = "parts are missing" if strange is None else f"it holds {strange!r}"
+        raise InputError(f"{file} is not an export of a workspace: {reason}.")
+    for info in infos:
+        target = folder / info.filename
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with archive.open(info) as source, target.open("xb") as out:
+            shutil.copyfileobj(source, out)
+            out.flush()
+            os.fsync(out.fileno())
+    for part in [*(folder / COMMITS).iterdir(), folder / COMMITS]:
+        sync_folder(part)

@@ -1,0 +1,32 @@
+"""Questions about a workspace: plain functions of a snapshot."""
+
+from vbcgcd.workspace.queries.categories import get_category, list_categories
+from vbcgcd.workspace.queries.contents import item_contents
+from vbcgcd.workspace.queries.items import count_items
+from vbcgcd.workspace.queries.overview import get_config, overview
+from vbcgcd.workspace.queries.predictions import explain, predict
+from vbcgcd.workspace.queries.sessions import (
+    labelled_sessions,
+    last_command,
+    list_changes,
+    list_commands,
+    list_sessions,
+    next_redo,
+)
+
+__all__ = [
+    "count_items",
+    "explain",
+    "get_category",
+    "get_config",
+    "item_contents",
+    "labelled_sessions",
+    "last_command",
+    "list_categories",
+    "list_changes",
+    "list_commands",
+    "list_sessions",
+    "next_redo",
+    "overview",
+    "predict",
+]

@@ -1,0 +1,217 @@
+"""What can be shown of an item: its text or a thumbnail, from stored excerpts or from the user's own file."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.embed.pictures import open_picture
+from vbcgcd.errors import InputError
+from vbcgcd.items import Items
+from vbcgcd.plain import plain
+from vbcgcd.workspace.batch import items_of_path, storable
+from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
+from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
+from vbcgcd.workspace.source import Source, content_digest
+from vbcgcd.workspace.values import ItemContent, ItemInfo
+
+Array = NDArray[Any]
+#: Letters of an excerpt, and pixels of a thumbnail's longer side.
+LETTERS, PIXELS = 160, 64
+#: Options of ``vbcgcd.items.read_items`` among the parameters of a command.
+COLUMNS = ("kind", "text", "image", "label", "embedding", "id", "split")
+
+__all__ = [
+    "excerpt",
+    "excerpts_of",
+    "item_contents",
+    "item_texts",
+    "most_typical",
+    "stored_excerpts",
+    "thumbnail",
+]
+
+
+def item_contents(
+    snapshot: Snapshot, items: Sequence[ItemInfo], *, sources: bool = True
+) -> list[ItemContent]:
+    """What can be shown of each item, in their order.
+
+    A source that is missing, unreadable or changed gives references only. Each is read once.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    items : sequence of ItemInfo
+    sources : bool
+        Whether to read the user's files; stored excerpts are always used.
+    """
+    return [_content(snapshot, item.commit, item.reference, sources) for item in items]
+
+
+def item_texts(snapshot: Snapshot, items: Sequence[ItemInfo]) -> list[str]:
+    """Text of each item, "" if it has none; no picture is opened."""
+    return [
+        _content(snapshot, item.commit, item.reference, True).text if _is_text(snapshot, item.commit) else ""
+        for item in items
+    ]
+
+
+def excerpts_of(items: Items, table: Assignments, categories: Sequence[int], n: int) -> Excerpts:
+    """Excerpts of the ``n`` most typical items of each category; none for items that are vectors."""
+    if items.kind == "embedding" or n == 0:
+        return Excerpts({})
+    excerpts: dict[int, list[Mapping[str, str]]] = {}
+    for category in categories:
+        parts = [_excerpt_of(items, table, row) for row in most_typical(table, category, n)]
+        excerpts[category] = [part for part in parts if part is not None]
+    return Excerpts(excerpts)
+
+
+def stored_excerpts(snapshot: Snapshot) -> dict[int, list[Mapping[str, str]]]:
+    """Excerpts that the commits in effect hold, by live or retired category."""
+    excerpts: dict[int, list[Mapping[str, str]]] = {}
+    for commit in snapshot.history.in_effect():
+        if EXCERPTS in commit.files:
+            for category, parts in snapshot.content(commit, EXCERPTS).by_category.items():
+                excerpts.setdefault(snapshot.state.resolve(category), []).extend(parts)
+    return excerpts
+
+
+def most_typical(table: Assignments, category: int, n: int) -> Array:
+    """Rows of the least novel items that surely belong to a category, int array (at most n,)."""
+    rows = np.flatnonzero(table.category == category)
+    order = np.lexsort((table.novelty[rows], -np.round(table.probability[rows], 2)))
+    return np.asarray(rows[order[:n]])
+
+
+def excerpt(text: str) -> str:
+    """The beginning of a text, on one line."""
+    text = " ".join(text.split()).encode("utf-8", "replace").decode("utf-8")
+    return text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…"
+
+
+def thumbnail(value: Any) -> str:
+    """A picture as a small JPEG, in base64; raises `InputError` if it cannot be opened."""
+    picture = open_picture(value)
+    picture.thumbnail((PIXELS, PIXELS))
+    out = io.BytesIO()
+    picture.save(out, format="JPEG", quality=80)
+    return base64.b64encode(out.getvalue()).decode("ascii")
+
+
+def _excerpt_of(items: Items, table: Assignments, row: int) -> Mapping[str, str] | None:
+    reference, value = table.name_of(row), items.values[row]
+    if items.kind == "text":
+        return {"reference": reference, "text": excerpt(str(value))}
+    try:
+        return {"reference": reference, "jpeg": thumbnail(value)}
+    except InputError:
+        return None
+
+
+class _Cache:
+    """Excerpts and values of the sources that were read for a snapshot, and what they gave."""
+
+    def __init__(self) -> None:
+        self.excerpts: dict[int, Mapping[str, ItemContent]] = {}
+        self.sources: dict[str, Mapping[str, Any]] = {}
+        self.contents: dict[tuple[int, str, bool], ItemContent] = {}
+
+
+@once_per_snapshot
+def _cache(snapshot: Snapshot) -> _Cache:
+    return _Cache()
+
+
+def _commit(snapshot: Snapshot, number: int) -> Commit | None:
+    return snapshot.history.commit(number) if 0 < number <= snapshot.head.number else None
+
+
+def _is_text(snapshot: Snapshot, number: int) -> bool:
+    commit = _commit(snapshot, number)
+    return commit is not None and commit.summary.get("kind") == "text"
+
+
+def _content(snapshot: Snapshot, number: int, reference: str, sources: bool) -> ItemContent:
+    contents, key = _cache(snapshot).contents, (number, reference, sources)
+    if key not in contents:
+        commit, content = _commit(snapshot, number), None
+        if commit is not None:
+            content = _from_excerpts(snapshot, commit).get(reference)
+            if content is None and sources:
+                content = _from_source(snapshot, commit, reference)
+        contents[key] = content or ItemContent(reference)
+    return contents[key]
+
+
+def _from_excerpts(snapshot: Snapshot, commit: Commit) -> Mapping[str, ItemContent]:
+    cache = _cache(snapshot).excerpts
+    if commit.number not in cache:
+        stored = snapshot.content(commit, EXCERPTS).by_category if EXCERPTS in commit.files else {}
+        cache[commit.number] = {
+            part["reference"]: ItemContent(part["reference"], part.get("text", ""), part.get("jpeg", ""))
+            for parts in stored.values()
+            for part in parts
+        }
+    return cache[commit.number]
+
+
+def _from_source(snapshot: Snapshot, commit: Commit, reference: str) -> ItemContent | None:
+    source = Source.from_json(commit.summary)
+    if not source.path or commit.summary.get("kind") not in ("text", "image"):
+        return None
+    value = _values(snapshot, commit, source).get(reference)
+    if isinstance(value, str):
+        return ItemContent(reference, text=excerpt(value))
+    if value is None or (isinstance(value, Path) and _changed_since(value, source.read)):
+        return None
+    try:
+        return ItemContent(reference, jpeg=thumbnail(value))
+    except (InputError, ImportError):
+        return None
+
+
+def _values(snapshot: Snapshot, commit: Commit, source: Source) -> Mapping[str, Any]:
+    """Values by reference of the source of a commit; none if it is not what the commit was made from."""
+    columns = {name: commit.parameters[name] for name in COLUMNS if name in commit.parameters}
+    cache, key = _cache(snapshot).sources, json.dumps([source.path, source.digest, columns], sort_keys=True)
+    if key not in cache:
+        try:
+            items = _read_again(source, columns)
+        except Exception:  # a file that changed may fail in any way; the reference can still be shown
+            items = None
+        cache[key] = {} if items is None or not _same_columns(items, commit) else _by_reference(items)
+    return cache[key]
+
+
+def _read_again(source: Source, columns: Mapping[str, Any]) -> Items | None:
+    path = Path(source.path)
+    unchanged = path.is_file() and content_digest(path) == source.digest if source.digest else path.is_dir()
+    return items_of_path(path, dict(columns))[0] if unchanged else None
+
+
+def _same_columns(items: Items, commit: Commit) -> bool:
+    """Whether the file is read now as it was read by the commit."""
+    columns = {"kind": items.kind, "columns": plain(dict(items.columns))}
+    return columns == {name: commit.summary.get(name) for name in columns}
+
+
+def _by_reference(items: Items) -> dict[str, Any]:
+    return dict(zip(map(storable, items.references), items.values, strict=True))
+
+
+def _changed_since(picture: Path, time: float) -> bool:
+    """Whether a picture is gone or was written after it was learned from: folders have no digest."""
+    try:
+        return picture.stat().st_mtime > time
+    except OSError:
+        return True

@@ -1,0 +1,114 @@
+"""Everything at once, for a report: sessions, categories with their items, and a map."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.durable import to_json
+from vbcgcd.workspace.log.files import SAMPLE, SKETCH, TABLE
+from vbcgcd.workspace.queries import items as queries
+from vbcgcd.workspace.queries import sessions
+from vbcgcd.workspace.queries.categories import list_categories
+from vbcgcd.workspace.queries.contents import stored_excerpts
+from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.values import CategoryView, MapItem, Overview
+
+Array = NDArray[Any]
+
+__all__ = ["get_config", "overview"]
+
+
+def get_config(snapshot: Snapshot) -> dict[str, Any]:
+    """All settings."""
+    return dict(snapshot.state.config)
+
+
+def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Overview:
+    """All that a report needs: sessions, categories with their items, a map, and the last changes.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    n_items : int
+        Typical and doubtful items of each category.
+    n_map : int
+        Items on the map.
+    """
+    infos = list_categories(snapshot, n_samples=n_items, retired=True)
+    positions, map_items = _map(snapshot, n_map)
+    excerpts = stored_excerpts(snapshot)
+    views = tuple(
+        CategoryView(
+            info,
+            float(positions[row, 0]),
+            float(positions[row, 1]),
+            queries.items_by_session(snapshot, info.id),
+            queries.typical_items(snapshot, info.id, n_items),
+            queries.doubtful_items(snapshot, info.id, n_items),
+            tuple(excerpts.get(info.id, ())),
+        )
+        for row, info in enumerate(info for info in infos if info.status == "live")
+    )
+    about, state = snapshot.store.about, snapshot.state
+    return Overview(
+        path=str(snapshot.store.path),
+        created=about.get("created", ""),
+        release=about.get("release", ""),
+        embedder=state.embedder,
+        config=state.config,
+        commit=snapshot.head.number,
+        items=queries.count_items(snapshot),
+        bytes=sum(_bytes(commit) for commit in snapshot.history.commits),
+        sessions=sessions.list_sessions(snapshot, undone=False),
+        growth=sessions.category_growth(snapshot),
+        categories=views,
+        retired=tuple(info for info in infos if info.status != "live"),
+        map=map_items,
+        changes=sessions.list_changes(snapshot),
+    )
+
+
+def _bytes(commit: Commit) -> int:
+    """Size of its files and of its record, which is written as `to_json` gives it."""
+    return sum(mark.bytes for mark in commit.files.values()) + len(to_json(commit.as_json()))
+
+
+def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
+    """Positions of the live categories (K, 2), and of a sample of their items."""
+    state = snapshot.state
+    if not state.ids:
+        return np.empty((0, 2)), ()
+    means = snapshot.knowledge.posterior.mean[:, :SKETCH].astype(np.float64)
+    center, axes = _axes(means)
+    items: list[MapItem] = []
+    for commit in queries.assigning_commits(snapshot):
+        if SAMPLE not in commit.files:
+            continue
+        sample, table = snapshot.content(commit, SAMPLE), snapshot.content(commit, TABLE)
+        categories = queries.resolved_categories(state, table.category)[sample.rows]
+        session = queries.session_of_commit(snapshot)[commit.number]
+        items += [
+            MapItem(table.name_of(row), int(category), session, float(x), float(y))
+            for row, category, (x, y) in zip(
+                sample.rows, categories, (sample.sketch - center) @ axes, strict=True
+            )
+            if int(category) in state.posterior_places
+        ]
+    if len(items) > n_map:
+        chosen = np.sort(np.random.default_rng(0).permutation(len(items))[:n_map])
+        items = [items[i] for i in chosen]
+    return (means - center) @ axes, tuple(items)
+
+
+def _axes(means: Array) -> tuple[Array, Array]:
+    """Centre (s,) and the two principal axes (s, 2) of the means (K, s)."""
+    center = means.mean(axis=0)
+    _, _, axes = np.linalg.svd(means - center, full_matrices=True)
+    axes = axes[:2] * np.sign(axes[:2][np.arange(len(axes[:2])), np.abs(axes[:2]).argmax(axis=1)])[:, None]
+    padded = np.zeros((2, means.shape[1]))
+    padded[: len(axes)] = axes
+    return center, padded.T

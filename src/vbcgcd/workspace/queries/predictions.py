@@ -1,0 +1,139 @@
+"""Predictions for a batch, and reasons for the category of one item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.scores import log_probabilities, refuse, score
+from vbcgcd.errors import InputError
+from vbcgcd.labels import NONE_OF_THESE
+from vbcgcd.workspace.batch import Batch
+from vbcgcd.workspace.queries.categories import typical_samples
+from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.values import Candidate, Explanation, Predictions
+
+Array = NDArray[Any]
+
+__all__ = ["distance_to_mean", "explain", "predict"]
+
+
+def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictions:
+    """Category of each item of a batch.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    batch : Batch
+    reject : float or None
+        Share of items of known categories that may be refused wrongly; None refuses nothing.
+    """
+    state, scores = snapshot.state, score(snapshot.knowledge, batch.vectors)
+    ids = np.array([*state.ids, -1])
+    names = [*(category.name for category in state.live), ""]
+    best, refused = ids[scores.best], refuse(scores.novelty, reject)
+    return Predictions(
+        references=batch.references,
+        category=np.where(refused, -1, best),
+        name=[NONE_OF_THESE if no else names[k] for no, k in zip(refused, scores.best, strict=True)],
+        probability=scores.probability,
+        novelty=scores.novelty,
+        best=best,
+        second=ids[scores.second],
+        second_name=[names[k] for k in scores.second],
+        second_probability=scores.second_probability,
+        reject=reject,
+        failures=batch.failures,
+    )
+
+
+def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: bool) -> Explanation:
+    """Reasons for the category of the single item of a batch.
+
+    The plug-in Gaussian's log-density is -d²/2 - log volume + constant, so the difference between two
+    categories splits into a part from distances and a part from volumes. Other classifiers have other
+    terms: what they do not take from the volume is attributed to the distance.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    batch : Batch
+    n : int
+        Candidates to compare.
+    n_samples : int
+        Typical items of each.
+    texts : bool
+        Read their texts from the user's own files.
+    """
+    if len(batch) != 1:
+        raise InputError(
+            f"One item is explained at a time, got {len(batch)}; choose one with the option 'row'.",
+            option="row",
+        )
+    knowledge, live = snapshot.knowledge, snapshot.state.live
+    posterior, reduced = knowledge.posterior, knowledge.reduced(batch.vectors)
+    density = knowledge.classifier.log_density(reduced, posterior)[0]
+    log_probability = log_probabilities(density[None], knowledge.temperature)[0]
+    order = np.argsort(-density, kind="stable")[:n]
+    volume = 0.5 * posterior.log_det_covariance
+    candidates = tuple(
+        Candidate(
+            live[k].id,
+            live[k].name,
+            float(np.exp(log_probability[k])),
+            float(density[k]),
+            distance_to_mean(knowledge, reduced[0], int(k)),
+            float(volume[k]),
+            *typical_samples(snapshot, live[k].id, n_samples, texts=texts),
+        )
+        for k in order
+    )
+    novelty = float(knowledge.novelty.score(reduced, posterior.mean)[0])
+    odds, from_distance, from_volume = _odds(knowledge, density, volume, order)
+    reference = batch.references[0]
+    text = _sentences(reference, candidates, novelty, odds, posterior.dim)
+    return Explanation(reference, novelty, candidates, odds, from_distance, from_volume, posterior.dim, text)
+
+
+def _odds(knowledge: Knowledge, density: Array, volume: Array, order: Array) -> tuple[float, float, float]:
+    """Log-odds of the first category against the second, and its parts from distances and from volumes."""
+    if len(order) < 2:
+        return float("inf"), float("inf"), float("inf")
+    first, second = order[:2]
+    odds = float(knowledge.temperature * (density[first] - density[second]))
+    from_volume = 0.0
+    if knowledge.classifier.log_determinant and knowledge.classifier.metric == "mahalanobis":
+        from_volume = float(knowledge.temperature * (volume[second] - volume[first]))
+    return odds, odds - from_volume, from_volume
+
+
+def distance_to_mean(knowledge: Knowledge, row: Array, k: int) -> float:
+    """Mahalanobis distance of a reduced row to category ``k``: the norm of L^-1 (row - mean)."""
+    posterior = knowledge.posterior
+    gap = (row - posterior.mean[k]).astype(np.float64)
+    white = posterior.form.whitened(gap, posterior.factor[k])
+    return float(np.linalg.norm(white) * np.sqrt(posterior.plugin_weight[k]))
+
+
+def _sentences(reference: str, candidates: Sequence[Candidate], novelty: float, odds: float, dim: int) -> str:
+    first = candidates[0]
+    lines = [
+        f"{reference} belongs to {first.name} (category {first.id}) with probability "
+        f"{first.probability:.3f}: its distance is {first.distance:.1f}, and {np.sqrt(dim):.1f} is usual."
+    ]
+    if len(candidates) > 1:
+        second = candidates[1]
+        lines.append(
+            f"Next is {second.name} (category {second.id}) with probability {second.probability:.3f} at "
+            f"distance {second.distance:.1f}; the evidence for {first.name} is {odds:.1f} nats."
+        )
+    lines.append(
+        f"{1 - novelty:.1%} of the items of known categories fit their best category worse than this one."
+    )
+    if first.typical:
+        lines.append(f"Most typical of {first.name}: {', '.join(first.typical)}.")
+    return " ".join(lines)

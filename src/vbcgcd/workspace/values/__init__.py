@@ -1,0 +1,41 @@
+"""What commands and queries return: frozen values that can be printed, or turned into JSON."""
+
+from vbcgcd.workspace.values.answers import Candidate, Explanation, Predictions
+from vbcgcd.workspace.values.results import (
+    CategoryResult,
+    ConfigResult,
+    ExportResult,
+    ReportResult,
+    UndoResult,
+)
+from vbcgcd.workspace.values.views import (
+    CategoryCount,
+    CategoryInfo,
+    CategoryView,
+    Changes,
+    CommandInfo,
+    ItemContent,
+    ItemInfo,
+    MapItem,
+    Overview,
+)
+
+__all__ = [
+    "Candidate",
+    "CategoryCount",
+    "CategoryInfo",
+    "CategoryResult",
+    "CategoryView",
+    "Changes",
+    "CommandInfo",
+    "ConfigResult",
+    "Explanation",
+    "ExportResult",
+    "ItemContent",
+    "ItemInfo",
+    "MapItem",
+    "Overview",
+    "Predictions",
+    "ReportResult",
+    "UndoResult",
+]

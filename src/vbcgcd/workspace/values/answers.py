@@ -1,0 +1,129 @@
+"""Answers about items: predictions and explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any
+
+from numpy.typing import NDArray
+
+from vbcgcd.items import Failure
+from vbcgcd.plain import plain
+from vbcgcd.workspace.values.results import Result
+
+Array = NDArray[Any]
+
+__all__ = ["Candidate", "Explanation", "Predictions"]
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions(Result):
+    """Category of each item.
+
+    Parameters
+    ----------
+    references : list of str (N,)
+    category : int array (N,)
+        -1 where the item is refused.
+    name : list of str (N,)
+        "none of these" where the item is refused.
+    probability : array (N,)
+        Of the most probable category.
+    novelty : array (N,)
+        Near 1 for items of no category; uniform on [0, 1] for items of known ones.
+    best : int array (N,)
+        The most probable category, also where the item is refused.
+    second : int array (N,)
+        The next one; -1 where there is only one category.
+    second_name : list of str (N,)
+    second_probability : array (N,)
+    reject : float or None
+        Share of items of known categories that are wrongly refused.
+    failures : tuple of Failure
+        Items that could not be embedded and have no row here.
+    """
+
+    references: list[str]
+    category: Array
+    name: list[str]
+    probability: Array
+    novelty: Array
+    best: Array
+    second: Array
+    second_name: list[str]
+    second_probability: Array
+    reject: float | None
+    failures: tuple[Failure, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.references)
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain dict for each item."""
+        names = [f.name for f in fields(self) if f.name not in ("references", "reject", "failures")]
+        columns = [plain(getattr(self, name)) for name in names]
+        for reference, *values in zip(self.references, *columns, strict=True):
+            yield {"reference": reference, **dict(zip(names, values, strict=True))}
+
+
+@dataclass(frozen=True)
+class Candidate(Result):
+    """A category that an item may belong to.
+
+    Parameters
+    ----------
+    id : int
+    name : str
+    probability : float
+    log_density : float
+    distance : float
+        Mahalanobis distance to its mean; about the root of the number of dimensions for its own items.
+    log_volume : float
+        Half the log-determinant of its covariance: wide categories have to be nearer to win.
+    typical : tuple of str
+        References of its most typical items.
+    typical_texts : tuple of str
+        Their texts, "" if they cannot be found; empty unless asked for.
+    typical_sources : tuple of str
+        Source of each of them.
+    """
+
+    id: int
+    name: str
+    probability: float
+    log_density: float
+    distance: float
+    log_volume: float
+    typical: tuple[str, ...] = ()
+    typical_texts: tuple[str, ...] = ()
+    typical_sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Explanation(Result):
+    """Why an item belongs to a category.
+
+    Parameters
+    ----------
+    reference : str
+    novelty : float
+    candidates : tuple of Candidate
+        The most probable first.
+    log_odds : float
+        Evidence for the first against the second, in calibrated nats; infinite without a second.
+    from_distance, from_volume : float
+        Its parts: how much nearer the first is, and how much narrower.
+    dimensions : int
+    text : str
+        All of this in a few sentences.
+    """
+
+    reference: str
+    novelty: float
+    candidates: tuple[Candidate, ...]
+    log_odds: float
+    from_distance: float
+    from_volume: float
+    dimensions: int
+    text: str

@@ -1,0 +1,261 @@
+"""What queries return: categories, items, changes, and all of them together for a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from vbcgcd.record import SessionRecord
+from vbcgcd.workspace.values.results import Result
+
+__all__ = [
+    "CategoryCount",
+    "CategoryInfo",
+    "CategoryView",
+    "Changes",
+    "CommandInfo",
+    "ItemContent",
+    "ItemInfo",
+    "MapItem",
+    "Overview",
+]
+
+
+@dataclass(frozen=True)
+class CategoryInfo(Result):
+    """A category.
+
+    Parameters
+    ----------
+    id : int
+    name : str
+    named_by : {"label", "user", "terms", "likeness", "number"}
+    status : {"live", "merged", "split", "dropped"}
+    birth : int
+        Session in which it was learned.
+    size : int
+        Items assigned to it; those of a merged category count for what it became.
+    taught : float
+        Items that its posterior was learned from.
+    spread : float or None
+        Standard deviation of its own items in the reduced space, root mean square over the dimensions;
+        the space is scaled so that labelled categories are usually near 1. None if it cannot be
+        measured, as for a single item.
+    log_volume : float
+        Log-determinant of its covariance, which the prior draws towards that of other categories.
+    nearest : int or None
+        The live category with the nearest mean.
+    nearest_name : str
+    nearest_distance : float or None
+        Between the means, in the reduced space.
+    samples : tuple of str
+        References of typical items.
+    sample_texts : tuple of str
+        Their texts, "" if they cannot be found; empty unless asked for.
+    sample_sources : tuple of str
+        Source of each of them: references of different sources may be the same.
+    into, parents : tuple of int
+        What it became, and what it was made from.
+    """
+
+    id: int
+    name: str
+    named_by: str
+    status: str
+    birth: int
+    size: int
+    taught: float | None = None
+    spread: float | None = None
+    log_volume: float | None = None
+    nearest: int | None = None
+    nearest_name: str = ""
+    nearest_distance: float | None = None
+    samples: tuple[str, ...] = ()
+    sample_texts: tuple[str, ...] = ()
+    sample_sources: tuple[str, ...] = ()
+    into: tuple[int, ...] = ()
+    parents: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CategoryCount(Result):
+    """Live categories after a session.
+
+    Parameters
+    ----------
+    session : int
+    labelled : int
+        Categories born in labelled sessions.
+    discovered : int
+        Categories born in unlabelled sessions.
+    """
+
+    session: int
+    labelled: int
+    discovered: int
+
+
+@dataclass(frozen=True)
+class CommandInfo(Result):
+    """A commit: what was done, when and with what."""
+
+    commit: int
+    command: str
+    time: str
+    parameters: Mapping[str, Any]
+    undone: bool
+
+
+@dataclass(frozen=True)
+class ItemInfo(Result):
+    """An item as its session, or a split, assigned it.
+
+    Parameters
+    ----------
+    reference, source : str
+    session : int
+        Of a split, the last session before it.
+    probability, novelty : float
+    second : int or None
+        The next best category. If it was merged it is what it became, and None if that is the item's own.
+    second_probability : float
+    commit : int
+        The commit that assigned the item.
+    """
+
+    reference: str
+    source: str
+    session: int
+    probability: float
+    novelty: float
+    second: int | None
+    second_probability: float
+    commit: int = 0
+
+
+@dataclass(frozen=True)
+class ItemContent(Result):
+    """What can be shown of an item.
+
+    Parameters
+    ----------
+    reference : str
+    text : str
+        The beginning of its text; empty if it is not a text, or cannot be found any more.
+    jpeg : str
+        A small picture in base64; empty if it is not a picture, or cannot be found any more.
+    """
+
+    reference: str
+    text: str = ""
+    jpeg: str = ""
+
+
+@dataclass(frozen=True)
+class CategoryView(Result):
+    """A category with its items: what a page about it shows.
+
+    Parameters
+    ----------
+    info : CategoryInfo
+    x, y : float
+        Position of its mean on the map.
+    by_session : dict of session -> int
+        Items of each session.
+    typical, doubtful : tuple of ItemInfo
+        The surest and least novel items; those where the next category is nearly as probable.
+    excerpts : tuple of dict
+        ``{"reference", "text"}`` or ``{"reference", "jpeg"}`` (base64), if the workspace stores them.
+    """
+
+    info: CategoryInfo
+    x: float
+    y: float
+    by_session: Mapping[int, int]
+    typical: tuple[ItemInfo, ...]
+    doubtful: tuple[ItemInfo, ...]
+    excerpts: tuple[Mapping[str, str], ...]
+
+
+@dataclass(frozen=True)
+class MapItem(Result):
+    """An item on the map."""
+
+    reference: str
+    category: int
+    session: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Changes(Result):
+    """What is different from the state before the last session.
+
+    Parameters
+    ----------
+    session : int or None
+        The last session; None before the first.
+    novel : dict of id -> name
+        Categories that are new.
+    retired : dict of id -> name
+    renamed : dict of id -> (str, str)
+        Names before and now.
+    gains : dict of id -> int
+        Items that live categories gained.
+    commands : tuple of CommandInfo
+        The last session and the commands after it, without those that were undone.
+    """
+
+    session: int | None
+    novel: Mapping[int, str]
+    retired: Mapping[int, str]
+    renamed: Mapping[int, tuple[str, str]]
+    gains: Mapping[int, int]
+    commands: tuple[CommandInfo, ...]
+
+
+@dataclass(frozen=True)
+class Overview(Result):
+    """All that a report needs.
+
+    Parameters
+    ----------
+    path, created, release : str
+        Folder of the workspace, when it was created, and by which release of vbcgcd.
+    embedder : dict or None
+        Name, kind, fingerprint and dimension.
+    config : dict
+    commit : int
+        Number of the last commit.
+    items : int
+        Items that sessions in effect have assigned, whatever became of their categories.
+    bytes : int
+        Size of all commits on disk, undone ones included.
+    sessions : tuple of SessionRecord
+        Those in effect, first to last.
+    growth : tuple of CategoryCount
+        Live categories after each of them.
+    categories : tuple of CategoryView
+        The live ones, by rising id.
+    retired : tuple of CategoryInfo
+    map : tuple of MapItem
+        A sample of the items of live categories.
+    changes : Changes
+    """
+
+    path: str
+    created: str
+    release: str
+    embedder: Mapping[str, Any] | None
+    config: Mapping[str, Any]
+    commit: int
+    items: int
+    bytes: int
+    sessions: tuple[SessionRecord, ...]
+    growth: tuple[CategoryCount, ...]
+    categories: tuple[CategoryView, ...]
+    retired: tuple[CategoryInfo, ...]
+    map: tuple[MapItem, ...]
+    changes: Changes
