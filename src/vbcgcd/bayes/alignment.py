@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 #: Points along the path at which the ratio is looked at before the root is refined.
 PATH_POINTS = 129
+#: The root is found to the precision of float64: tau may be as small as one row in millions.
+TAU_TOLERANCE = 1e-15
 
 __all__ = ["Alignment", "AlignmentRule", "align", "bhattacharyya", "log_det_along_path", "volume_ratio"]
 
@@ -124,7 +126,7 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
     taus, before, after = [], [], []
     for k in range(len(statistics)):
         log_det = log_det_along_path(prior, statistics.take([k]))
-        one_row = min(1.0, 1.0 / max(float(statistics.count[k]), 1e-12))
+        one_row = 1.0 / max(float(statistics.count[k]), 1.0)
         tau = _first_crossing(lambda t, f=log_det: f(t) - goal, one_row)
         taus.append(tau)
         before.append(log_det(1.0) - goal + target)
@@ -143,7 +145,7 @@ def _first_crossing(function: Any, smallest: float) -> float:
         return 1.0
     if left[0] <= 1:
         return smallest
-    return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=1e-15))
+    return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=TAU_TOLERANCE))
 
 
 def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:

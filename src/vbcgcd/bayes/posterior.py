@@ -24,6 +24,9 @@ from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 
 Array = NDArray[Any]
 
+#: Smallest share of the scale matrix that is scatter: factors are kept in float32, less is their rounding.
+MEASURABLE = 1e-5
+
 __all__ = [
     "Posterior",
     "deviation",
@@ -113,6 +116,11 @@ class Posterior:
     def distances(self, rows: Array) -> Array:
         """Squared distances (z - m)^T Psi^-1 (z - m) of rows to categories, float64 array (N, K)."""
         return self.form.distances(rows, self.mean, self.factor)
+
+    def mahalanobis(self, row: Array, k: int) -> float:
+        """Mahalanobis distance of a row, array (D,), to category ``k`` under its plug-in covariance."""
+        whitened = self.form.whitened(row - self.mean[k], self.factor[k])
+        return float(np.sqrt(self.plugin_weight[k] * (whitened**2).sum()))
 
     def take(self, indices: Any) -> Posterior:
         """The categories at ``indices``."""
@@ -207,7 +215,6 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
     between = shift * np.einsum("kd,kd->k", posterior.mean, posterior.mean, dtype=np.float64)
     scale = posterior.form.traces(posterior.factor)
     scatter = scale - prior.dim * prior.scale - between
-    # Factors are stored in single precision: less than this is rounding.
-    measurable = (scatter > 1e-5 * scale) & (count > 0)
+    measurable = (scatter > MEASURABLE * scale) & (count > 0)
     variance = np.where(measurable, scatter, np.nan) / (np.where(count > 0, count, 1.0) * prior.dim)
     return np.asarray(np.sqrt(variance))

@@ -18,8 +18,11 @@ Array = NDArray[Any]
 
 __all__ = ["Prior", "choose_strength"]
 
-#: Prior strength is searched between D + 2 and this many times D.
-STRONGEST = 64.0
+#: The strength nu = D + 1 + excess is searched for an excess between `WEAKEST_EXCESS` and ``STRONGEST * D +
+#: STRONGEST_ROWS``: at the top all categories have the prior's covariance, in however few dimensions.
+WEAKEST_EXCESS, STRONGEST, STRONGEST_ROWS = 0.5, 64.0, 64
+#: The logarithm of the excess is found this closely; the evidence is flat there.
+LOG_EXCESS_TOLERANCE = 0.02
 #: Categories used to choose the strength: one number needs no more, and each costs an eigendecomposition.
 EVIDENCE_CATEGORIES = 32
 
@@ -125,8 +128,10 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
         candidate = replace(prior, nu=prior.block + 1 + np.exp(log_excess))
         return -sum(_evidence_of_spectrum(candidate, *s) for s in spectra)
 
-    low, high = np.log(0.5), np.log(STRONGEST * prior.block + 64)
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 0.02})
+    low, high = np.log(WEAKEST_EXCESS), np.log(STRONGEST * prior.block + STRONGEST_ROWS)
+    found = minimize_scalar(
+        loss, bounds=(low, high), method="bounded", options={"xatol": LOG_EXCESS_TOLERANCE}
+    )
     return replace(prior, nu=float(prior.block + 1 + np.exp(found.x)))
 
 

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 
 #: Rows converted to float64 at a time: bounds the extra memory at 25 MB for 384 dimensions.
 CHUNK_ROWS = 8192
+#: Weights are summed in another order when they are subtracted: a count this little below zero is zero.
+COUNT_ROUNDING = 1e-9
 
 __all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility"]
 
@@ -139,7 +141,7 @@ class Statistics:
     def __sub__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
         count = self.count - other.count
-        if np.any(count < -1e-9 * np.maximum(self.count, 1)):
+        if np.any(count < -COUNT_ROUNDING * np.maximum(self.count, 1)):
             raise InputError(
                 f"Cannot subtract more rows than there are: counts {self.count} minus {other.count}; "
                 "subtract only statistics that were added."

@@ -198,7 +198,7 @@ def explained(
             state.live[k].name,
             float(np.exp(log_probability[k])),
             float(density[k]),
-            mahalanobis(knowledge, reduced[0], int(k)),
+            posterior.mahalanobis(reduced[0], int(k)),
             float(volume[k]),
             *typical(state.live[k].id),
         )
@@ -214,12 +214,6 @@ def explained(
     rest = odds - from_volume if len(order) > 1 else float("inf")
     text = _told(batch.references[0], found, novelty, odds, posterior.dim)
     return Explanation(batch.references[0], novelty, found, odds, rest, from_volume, posterior.dim, text)
-
-
-def mahalanobis(knowledge: Knowledge, row: Array, k: int) -> float:
-    """Distance of a reduced row to a category under its plug-in covariance."""
-    gap = (row - knowledge.posterior.mean[k]).astype(np.float64)
-    return float(np.sqrt(gap @ np.linalg.solve(knowledge.posterior.covariance(k), gap)))
 
 
 def _told(reference: str, found: Sequence[Candidate], novelty: float, odds: float, dim: int) -> str:
