@@ -121,6 +121,15 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
         ``tau`` is the first crossing on the way from the prior (0) to the posterior (1), and 1 where
         there is none. It is never less than one row's worth of statistics: below that the mean itself
         would still be the prior's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, align, statistics_by_label
+    >>> rows = 3 * np.random.default_rng(0).normal(size=(200, 2))
+    >>> statistics = statistics_by_label(rows, np.zeros(200, int), 1)
+    >>> align(Prior(dim=2, nu=40.0), statistics, np.array([2.0])).after.round(6)
+    array([0.])
     """
     goal = mean_log_volume(np.asarray(log_det_known)) + target
     taus, before, after = [], [], []
@@ -160,6 +169,14 @@ def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:
     -------
     float
         0 for identical Gaussians; symmetric in ``i`` and ``j``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, bhattacharyya, posterior_of, statistics_by_label
+    >>> posterior = posterior_of(Prior(dim=2), statistics_by_label(np.eye(2), np.array([0, 1]), 2))
+    >>> bhattacharyya(posterior, 0, 1) == bhattacharyya(posterior, 1, 0) > 0
+    True
     """
     middle = 0.5 * (posterior.covariance(i) + posterior.covariance(j))
     factor = cholesky(middle)

@@ -119,7 +119,7 @@ class Posterior:
 
     def mahalanobis(self, row: Array, k: int) -> float:
         """Mahalanobis distance of a row, array (D,), to category ``k`` under its plug-in covariance."""
-        whitened = self.form.whitened(row - self.mean[k], self.factor[k])
+        whitened = self.form.whiten(row - self.mean[k], self.factor[k])
         return float(np.sqrt(self.plugin_weight[k] * (whitened**2).sum()))
 
     def take(self, indices: Any) -> Posterior:
@@ -171,6 +171,14 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
     Returns
     -------
     Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, posterior_of, statistics_by_label
+    >>> statistics = statistics_by_label(np.array([[1.0], [3.0]]), np.array([0, 0]), 1)
+    >>> posterior_of(Prior(dim=1, kappa=2.0), statistics).mean  # two rows of mean 2, two of the prior's 0
+    array([[1.]])
     """
     parts = ((k, statistics.take([k])) for k in range(len(statistics)))
     return posterior_from_parts(prior, parts, len(statistics), dtype=dtype)
@@ -179,7 +187,7 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
 def posterior_from_parts(
     prior: Prior, parts: Iterable[tuple[int, Statistics]], n_categories: int, *, dtype: DTypeLike = np.float64
 ) -> Posterior:
-    """Like `posterior_of` from statistics that arrive one category at a time: bounded memory."""
+    """Exact posterior from statistics that arrive one category at a time, in any order: bounded memory."""
     mean = np.empty((n_categories, prior.dim), dtype=dtype)
     factor = np.empty((n_categories, prior.form.width), dtype=dtype)
     count = np.empty(n_categories)
@@ -198,7 +206,7 @@ def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     mean = posterior.mean.astype(np.float64) * ratio[:, None]
     shift = prior.kappa * count / posterior.kappa
     scatter = [
-        prior.form.recovered_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
+        prior.form.recover_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
         for k in range(len(posterior))
     ]
     return Statistics(count, mean, np.stack(scatter), prior.structure)
