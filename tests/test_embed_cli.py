@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 
 from vbcgcd.cli import app
 from vbcgcd.embed import files
-from vbcgcd.study.data import load_dataset
+from vbcgcd.study import load_dataset
 
 
 class Letters:

@@ -42,7 +42,7 @@ def place(tmp_path, monkeypatch, program):
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("typer.testing._get_command", lambda app: program, raising=False)
     made = WordEmbedder()
-    monkeypatch.setattr("vbcgcd.workspace.data.make_embedder", lambda name, *, kind, **options: made)
+    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **options: made)
     return tmp_path
 
 

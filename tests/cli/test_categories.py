@@ -2,6 +2,7 @@ import re
 
 import pytest
 
+from vbcgcd.words import NAMED_BY
 from vbcgcd.workspace import Workspace
 
 NOVEL = "3 'novel-3' or 4 'novel-4'"
@@ -46,7 +47,7 @@ def test_the_list_can_be_searched_in_names_and_texts(run, run_json, letters):
     found = run_json("categories", "--find", "music music")["categories"]
     assert len(found) == 1
     assert "1 of 5 categories" in words(run("categories", "--find", "card card"))
-    assert "No such category" in run("categories", "--find", "xyzzy").output
+    assert "No category matches" in run("categories", "--find", "xyzzy").output
 
 
 def test_retired_categories_are_listed_if_asked(run, run_json, animals):
@@ -54,8 +55,8 @@ def test_retired_categories_are_listed_if_asked(run, run_json, animals):
     assert len(rows(run("categories"))) == 4
     shown = run("categories", "--all").output
     assert shown.count("merged into 5") == 2
-    assert "no longer live" in " ".join(shown.split())
-    assert "Merged into 5" in run("categories", "show", 3).output
+    assert "grey: retired" in " ".join(shown.split())
+    assert "merged into 5" in run("categories", "show", 3).output
     assert run_json("categories", "show", "3")["status"] == "merged"
 
 
@@ -64,7 +65,7 @@ def test_one_category_is_shown_in_full(run, run_json, letters):
     output = run("categories", "show", found["id"], "--items", 4).output
     view = run_json("categories", "show", found["id"], "--items", 4)
     assert "12 (12 in session 1)" in output
-    assert "named by    the terms of its texts" in output
+    assert f"named by  {NAMED_BY[found['named_by']]}" in output
     assert "Most typical items" in output
     assert "Most doubtful items" in output
     for item in view["typical"]:
@@ -81,8 +82,9 @@ def test_texts_that_are_gone_leave_the_references(run, letters):
 
 
 def test_a_category_is_renamed_and_it_is_undone(run, run_json, animals):
-    assert "Category 3 'hen' was called 'novel-3'." in words(run("categories", "rename", "novel-3", "hen"))
-    assert "Took back: rename category 3, name hen" in words(run("categories", "undo"))
+    page = words(run("categories", "rename", "novel-3", "hen"))
+    assert "category 3 from 'novel-3' to 'hen'" in page
+    assert "Undid: rename category=3 name=hen" in words(run("categories", "undo"))
     assert run_json("categories")["categories"][3]["name"] == "novel-3"
     run("categories", "redo")
     assert run_json("categories")["categories"][3]["name"] == "hen"
@@ -90,7 +92,7 @@ def test_a_category_is_renamed_and_it_is_undone(run, run_json, animals):
 
 def test_categories_are_merged_split_and_dropped(run, run_json, animals):
     merged = words(run("categories", "merge", "cat", 3, "--name", "feline"))
-    assert "Merged 0 'cat' and 3 'novel-3' into 5 'feline'" in merged
+    assert "0 'cat' and 3 'novel-3' into the new category 5 'feline'" in merged
     parts = words(run("categories", "split", "feline", "../batch.npz", "--name", "big", "--name", "small"))
     assert "Split 5 'feline' into 6 'big' (" in parts
     assert "7 'small' (" in parts
@@ -106,7 +108,7 @@ def test_undo_of_categories_refuses_other_commands_by_name(run, animals):
     assert "discover" in message
     assert "'vbcgcd undo'" in message
     run("config", "sample", 10)
-    assert "configure sample 10" in run("categories", "undo", code=2).stderr
+    assert "configure sample=10" in run("categories", "undo", code=2).stderr
     run("undo")
     assert "'vbcgcd redo'" in run("categories", "redo", code=2).stderr
     run("redo")
@@ -118,7 +120,7 @@ def test_undo_of_categories_refuses_other_commands_by_name(run, animals):
 def test_an_id_wins_over_a_name_that_looks_like_one(run, run_json, animals):
     run("categories", "rename", 3, "1")
     result = run("categories", "rename", "1", "wolf")
-    assert "1 is taken as the id of 'dog'; the category named '1' is #3" in " ".join(result.stderr.split())
+    assert "the id of 'dog'. The category named '1' is #3" in " ".join(result.stderr.split())
     names = {c["id"]: c["name"] for c in run_json("categories")["categories"]}
     assert (names[1], names[3]) == ("wolf", "1")
     run("categories", "rename", "#3", "77")
@@ -127,11 +129,11 @@ def test_an_id_wins_over_a_name_that_looks_like_one(run, run_json, animals):
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("key", "meant"),
     [("nvl-3", NOVEL), ("NOVEL", NOVEL), ("dgo", "1 'dog'")],
 )
-def test_unknown_names_propose_the_closest(run, animals, given, meant):
-    assert f"did you mean {meant}?" in run("categories", "drop", given, code=2).stderr
+def test_unknown_names_propose_the_closest(run, animals, key, meant):
+    assert f"Did you mean {meant}?" in run("categories", "drop", key, code=2).stderr
 
 
 def test_markup_in_names_is_shown_as_text(run, animals):

@@ -11,7 +11,6 @@ import pytest
 import typer
 
 from vbcgcd.cli import app
-from vbcgcd.cli.completion import complete_category, complete_setting
 
 HEAVY = ("torch", "transformers", "matplotlib", "pandas", "polars", "PIL", "sklearn", "scipy", "pyarrow")
 
@@ -89,42 +88,17 @@ def modules_after(*arguments, before="", folder=None):
 
 def test_help_starts_without_any_large_library():
     assert modules_after("--help") == set()
+    assert modules_after("discover", "--help") == set()
+
+
+def test_errors_need_no_large_library():
+    listing = f"import sys, vbcgcd.errors; print(*(m for m in {HEAVY} if m in sys.modules))"
+    assert python(listing)[0].split() == []
 
 
 def test_the_list_of_categories_needs_only_what_a_workspace_is_made_of(animals):
     loaded = modules_after("categories", before=WITHOUT_PANDAS, folder=animals)
     assert loaded == {"sklearn", "scipy", "pyarrow"}
-
-
-class Told:
-    """A context in which an option was given."""
-
-    def __init__(self, **params):
-        self.params = params
-
-
-def test_categories_are_completed_by_id_and_by_name(animals):
-    assert complete_category(Told(workspace=None), "") == [
-        ("0", "cat"),
-        ("1", "dog"),
-        ("2", "owl"),
-        ("3", "novel-3"),
-        ("4", "novel-4"),
-    ]
-    assert complete_category(Told(), "no") == [("novel-3", "id 3"), ("novel-4", "id 4")]
-    assert complete_category(Told(workspace=str(animals)), "3") == [("3", "novel-3")]
-
-
-def test_settings_are_completed():
-    assert complete_setting(Told(), "sa") == ["sample"]
-    assert "model.covariance" in complete_setting(Told(), "model.")
-
-
-def test_completion_never_fails(place):
-    assert complete_category(Told(), "x") == []
-    assert complete_category(None, None) == []
-    assert complete_setting(None, None) == []
-    assert complete_category(Told(workspace=str(place / "absent")), "") == []
 
 
 def test_the_shell_gets_completions(animals):

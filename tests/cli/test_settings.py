@@ -3,13 +3,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd import InputError
-from vbcgcd.cli.settings import changes_of, looked_up, pair, value_of
+from vbcgcd.cli.settings import look_up, merge_settings, parse_value
+from vbcgcd.workspace import Workspace
 
 CONFIG = {"model": {"count": "silhouette"}, "sample": 200, "embedder": None}
 
 
 @pytest.mark.parametrize(
-    ("given", "value"),
+    ("text", "value"),
     [
         ("3", 3),
         ("0.5", 0.5),
@@ -20,18 +21,18 @@ CONFIG = {"model": {"count": "silhouette"}, "sample": 200, "embedder": None}
         ("[1, 2]", [1, 2]),
     ],
 )
-def test_values_are_json(given, value):
-    assert value_of(given) == value
+def test_values_are_json(text, value):
+    assert parse_value(text) == value
 
 
 @given(st.text(alphabet=st.characters(categories=["Ll"]), min_size=5))
 def test_other_values_are_texts(text):
-    assert value_of(text) == (None if text == "null" else {"false": False}.get(text, text))
+    assert parse_value(text) == (None if text == "null" else {"false": False}.get(text, text))
 
 
 def test_parts_are_put_into_the_present_value():
-    given = [("model.covariance", "full"), ("model.dtype", "float64"), ("sample", 3)]
-    changes = changes_of(given, CONFIG)
+    values = [("model.covariance", "full"), ("model.dtype", "float64"), ("sample", 3)]
+    changes = merge_settings(values, CONFIG)
     assert changes == {
         "model": {"count": "silhouette", "covariance": "full", "dtype": "float64"},
         "sample": 3,
@@ -41,26 +42,58 @@ def test_parts_are_put_into_the_present_value():
 
 @pytest.mark.parametrize("key", ["sample.x", "model."])
 def test_what_has_no_parts_is_refused(key):
-    with pytest.raises(InputError, match="not a part"):
-        changes_of([(key, 1)], CONFIG)
+    with pytest.raises(InputError, match="parts"):
+        merge_settings([(key, 1)], CONFIG)
 
 
 @pytest.mark.parametrize("key", ["nothing", "nothing.x", "path", "self", "cache"])
 def test_what_is_no_setting_is_refused(key):
     with pytest.raises(InputError, match="no setting"):
-        changes_of([(key, 1)], CONFIG)
+        merge_settings([(key, 1)], CONFIG)
 
 
-def test_values_are_looked_up():
-    assert looked_up(CONFIG, "model.count") == "silhouette"
-    assert looked_up(CONFIG, "model.other") is None
+def test_values_are_look_up():
+    assert look_up(CONFIG, "model.count") == "silhouette"
+    assert look_up(CONFIG, "model.other") is None
     for key in ("nothing", "sample.x"):
         with pytest.raises(InputError, match="no setting"):
-            looked_up(CONFIG, key)
+            look_up(CONFIG, key)
 
 
-def test_pairs_are_split_at_the_first_sign():
-    assert pair("a=b=c", "--set") == ("a", "b=c")
-    for wrong in ("a", "=b", ""):
-        with pytest.raises(InputError, match="--set"):
-            pair(wrong, "--set")
+def test_init_without_a_name_uses_the_empty_folder_you_are_in(run, place, monkeypatch):
+    (place / "here").mkdir()
+    monkeypatch.chdir(place / "here")
+    run("init")
+    assert Workspace.open(place / "here").config()["embedder"] is None
+
+
+def test_settings_of_init_reach_the_workspace(run, place):
+    options = ("--with", "minilm", "--kind", "text", "--excerpts", 4, "--reject", 0.05)
+    parts = ("--set", "model.covariance=diagonal", "--set", "model.n_components=7", "--set", 'names="number"')
+    run("init", "n", *options, *parts)
+    config = Workspace.open(place / "n").config()
+    assert config["model"] == {"covariance": "diagonal", "n_components": 7}
+    values = {key: config[key] for key in ("embedder", "kind", "excerpts", "reject", "names")}
+    assert values == {"embedder": "minilm", "kind": "text", "excerpts": 4, "reject": 0.05, "names": "number"}
+
+
+def test_an_embedder_that_is_a_path_is_found_from_everywhere(run, place):
+    (place / "tuned").mkdir()
+    run("init", "n", "--with", "tuned")
+    assert Workspace.open(place / "n").config()["embedder"] == str(place / "tuned")
+
+
+def test_settings_are_shown_and_changed(run, run_json, animals):
+    assert run_json("config")["sample"] == 200
+    assert run("config", "model.n_components").stdout == "6\n"
+    assert run("config", "model.svi_steps").stdout == "null\n"
+    assert "sample is now 50" in run("config", "sample", 50).output
+    assert 'names is now "number"' in run("config", "names", "number").output
+    assert run_json("config", "reject", "0.1")["reject"] == 0.1
+    assert run_json("config", "reject", "null")["reject"] is None
+    run("config", "embedder_options.device", "cpu")
+    run("config", "embedder_options.batch_size", 8)
+    assert run_json("config")["embedder_options"] == {"device": "cpu", "batch_size": 8}
+    commits = len(run_json("sessions", "--all")["commands"])
+    assert "is already" in run("config", "sample", 50).output
+    assert len(run_json("sessions", "--all")["commands"]) == commits

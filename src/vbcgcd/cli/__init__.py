@@ -9,22 +9,24 @@ from typing import Annotated
 import typer
 
 import vbcgcd
-from vbcgcd.cli import batches, categories, embed, study, workspace
+from vbcgcd.cli import batches, categories, embed, settings, study, workspace
+
+_HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=True,
-    help="Category discovery: learn labelled categories, find new ones batch after batch, forget nothing.",
+    help=_HELP,
 )
-_WORK, _LOOK, _MORE = "Work", "Look", "Embeddings and experiments"
-app.command(rich_help_panel=_WORK)(workspace.init)
+_WORK, _LOOK, _MORE = "Workspace", "Inspect", "Embeddings and experiments"
+app.command(rich_help_panel=_WORK)(settings.init)
 app.command(rich_help_panel=_WORK)(batches.learn)
 app.command(rich_help_panel=_WORK)(batches.discover)
 app.command(rich_help_panel=_WORK)(batches.predict)
 app.add_typer(categories.app, name="categories", rich_help_panel=_WORK)
 app.command(rich_help_panel=_WORK)(workspace.undo)
 app.command(rich_help_panel=_WORK)(workspace.redo)
-app.command(rich_help_panel=_WORK)(workspace.config)
+app.command(rich_help_panel=_WORK)(settings.config)
 app.command(rich_help_panel=_WORK)(workspace.export)
 app.command("import", rich_help_panel=_WORK)(workspace.import_)
 app.command(rich_help_panel=_LOOK)(workspace.status)
@@ -38,8 +40,8 @@ app.add_typer(study.app, name="study", rich_help_panel=_MORE)
 app.command(rich_help_panel=_MORE)(workspace.demo)
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"vbcgcd {vbcgcd.__version__}")
         raise typer.Exit
 
@@ -47,10 +49,10 @@ def _version(asked: bool) -> None:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Category discovery: learn labelled categories, find new ones batch after batch, forget nothing."""
+    """Learn labelled categories, discover novel ones batch by batch, and forget nothing."""
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):  # letters that the terminal does not have
+        with contextlib.suppress(AttributeError, ValueError):  # print letters the terminal lacks as escapes
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

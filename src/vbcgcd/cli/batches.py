@@ -8,41 +8,45 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.text import Text
 
-from vbcgcd.cli import columns as c
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, working, wrong
-from vbcgcd.cli.places import Place, opened
+from vbcgcd.cli import arguments as a
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, working
+from vbcgcd.errors import MissingFileError
+from vbcgcd.words import one_line
 
 if TYPE_CHECKING:
-    from vbcgcd.embed import Failure
-    from vbcgcd.items import Items
+    from vbcgcd.items import Failure, Items
 
+#: Items that could not be embedded and are named one by one.
 NAMED_FAILURES = 20
 
-__all__ = ["discover", "explain", "learn", "predict", "tell_failures"]
+__all__ = ["discover", "explain", "learn", "predict", "report_failures"]
 
 
 @errors_are_messages
 def learn(
-    data: c.Data,
-    label: c.Label = None,
-    text: c.Text = None,
-    image: c.Image = None,
-    embedding: c.Embedding = None,
-    id: c.Id = None,
-    split: c.Split = None,
-    kind: c.Kind = None,
+    data: a.Data,
+    label: a.Label = None,
+    text: a.Text = None,
+    image: a.Image = None,
+    embedding: a.Embedding = None,
+    id: a.Id = None,
+    split: a.Split = None,
+    kind: a.Kind = None,
     update_known: Annotated[
         bool,
-        typer.Option("--update-known", help="Items of categories that are known already teach them more."),
+        typer.Option("--update-known", help="Also learn from items whose category is already known."),
     ] = False,
-    again: c.Again = False,
-    workspace: Place = None,
+    again: a.Again = False,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Learn labelled items. The first time this is the base session; later it adds labels that are new.
+    """Learn categories from labelled items.
 
-    Items without a label are left out.
+    The first call is the base session. Later calls add the labels that are not known yet. Items without a
+    label are skipped.
 
     Example: vbcgcd learn labelled.csv
 
@@ -50,82 +54,88 @@ def learn(
 
     Example: vbcgcd learn pictures/labelled
     """
-    from vbcgcd.cli.show import sessions as show
+    from vbcgcd.show import sessions as show
 
-    said = c.columns_of(
+    columns = a.column_options(
         text=text, image=image, embedding=embedding, label=label, id=id, split=split, kind=kind
     )
-    here = opened(workspace)
+    here = a.open_workspace(workspace)
     with working("learning") as steps:
-        done = here.learn(
-            c.check_data(data),
+        record = here.learn(
+            a.check_data(data),
             update_known=update_known,
             again=again,
             embedding_progress=steps.embedding,
-            **said,
+            **columns,
         )
-    tell_failures(done.failures, done.rows + done.unlabelled)
+    report_failures(record.failures, record.rows + record.unlabelled)
     finish(
-        done, as_json, lambda: show.learned(done, here.sessions()[-1], steps.seconds, updated=update_known)
+        record,
+        as_json,
+        lambda: show.session(record, seconds=steps.seconds, updated=update_known),
+        steps=("vbcgcd discover DATA", "vbcgcd categories"),
     )
 
 
 @errors_are_messages
 def discover(
-    data: c.Data,
+    data: a.Data,
     n_novel: Annotated[
         int | None,
-        typer.Option(
-            "--n-novel", min=1, help="How many categories are new, if you know it; without it estimated."
-        ),
+        typer.Option("--n-novel", min=1, help="Number of novel categories. Default: estimate it."),
     ] = None,
-    text: c.Text = None,
-    image: c.Image = None,
-    embedding: c.Embedding = None,
-    id: c.Id = None,
-    split: c.Split = None,
-    kind: c.Kind = None,
-    again: c.Again = False,
-    workspace: Place = None,
+    text: a.Text = None,
+    image: a.Image = None,
+    embedding: a.Embedding = None,
+    id: a.Id = None,
+    split: a.Split = None,
+    kind: a.Kind = None,
+    again: a.Again = False,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find the new categories of items without labels; labels in the data are not looked at.
+    """Discover novel categories among unlabelled items; labels in the data are ignored.
 
-    What was learned before stays as it is. New categories get automatic names; rename them.
+    Categories learned before do not change. Novel ones get an automatic name, which you can change.
 
     Example: vbcgcd discover monday.csv
 
     Example: vbcgcd discover monday.csv --n-novel 4
     """
-    from vbcgcd.cli.show import sessions as show
+    from vbcgcd.show import sessions as show
 
-    said = c.columns_of(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
-    here = opened(workspace)
+    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
+    here = a.open_workspace(workspace)
     with working("preparing") as steps:
-        done = here.discover(
-            c.check_data(data),
+        record = here.discover(
+            a.check_data(data),
             n_novel,
             progress=lambda step: steps.step(show.STEPS.get(step, step)),
             again=again,
             embedding_progress=steps.embedding,
-            **said,
+            **columns,
         )
-    tell_failures(done.failures, done.rows)
+    report_failures(record.failures, record.rows)
+    following = ["vbcgcd predict DATA", "vbcgcd report"]
+    if record.novel:
+        first = max(record.novel, key=lambda i: record.counts.get(i, 0))
+        rename, look = (f"vbcgcd categories {word} {first}" for word in ("rename", "show"))
+        following = [f"{rename} 'a name'", look, "vbcgcd undo"]
 
-    def shown() -> Any:
-        found = here.categories(n_samples=3, items=True, only=done.categories)
-        return show.discovered(done, here.sessions()[-1], found, steps.seconds)
+    def render() -> Any:
+        novel = here.categories(n_samples=3, items=True, only=record.novel) if record.novel else ()
+        return show.session(record, novel, seconds=steps.seconds)
 
-    finish(done, as_json, shown)
+    finish(record, as_json, render, steps=following)
 
 
 @errors_are_messages
 def predict(
-    data: c.Data,
+    data: a.Data,
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Where to write all of it: .csv, .jsonl or .parquet. Without it a table."
+            "--output", "-o", help="Save all predictions: .csv, .jsonl or .parquet. Default: show a table."
         ),
     ] = None,
     reject: Annotated[
@@ -133,51 +143,51 @@ def predict(
         typer.Option(
             "--reject",
             metavar="RATE",
-            help="Answer 'none of these' to strangers; RATE, such as 0.05, is the share of items of known "
-            "categories that is refused wrongly. 0 refuses nothing. Without it the setting 'reject'.",
+            help="Answer 'none of these' for items that fit no known category. RATE, such as 0.05, is the "
+            "share of items of known categories that may be rejected by mistake; 0 rejects nothing. Default: "
+            "the setting 'reject'.",
         ),
     ] = None,
-    text: c.Text = None,
-    image: c.Image = None,
-    embedding: c.Embedding = None,
-    id: c.Id = None,
-    split: c.Split = None,
-    kind: c.Kind = None,
-    workspace: Place = None,
+    text: a.Text = None,
+    image: a.Image = None,
+    embedding: a.Embedding = None,
+    id: a.Id = None,
+    split: a.Split = None,
+    kind: a.Kind = None,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say to which category items belong, how surely, and what the second choice is. Nothing is stored.
+    """Predict the category of each item, with its probability and the second choice. Nothing is stored.
 
     Example: vbcgcd predict tuesday.csv
 
     Example: vbcgcd predict tuesday.csv -o answers.csv --reject 0.05
     """
-    from vbcgcd.cli.show import answers as show
     from vbcgcd.cli.writing import check_output, write_predictions
+    from vbcgcd.show import answers as show
 
     if output is not None:
         check_output(output, data)
-    said = c.columns_of(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
-    here = opened(workspace)
+    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
+    here = a.open_workspace(workspace)
     if output is not None:
         here.check_target(output)
-    items = _from_table(c.check_data(data), said)
+    items = _table_items(a.check_data(data), columns)
+    source, options = (data, columns) if items is None else (items, {})
     with working("predicting") as steps:
-        given: Any = data if items is None else items
-        found = here.predict(
-            given, reject, embedding_progress=steps.embedding, **(said if items is None else {})
-        )
-    tell_failures(found.failures, len(found))
+        answers = here.predict(source, reject, embedding_progress=steps.embedding, **options)
+    report_failures(answers.failures, len(answers))
     if output is not None:
-        write_predictions(found, output)
-        told = {"output": str(output), **show.summary(found)}
-        finish(told, as_json, lambda: show.written(found, str(output)))
+        write_predictions(answers, output)
+        saved = Text(f"Saved to {one_line(output)}.")
+        values = {"output": str(output), **show.summary(answers)}
+        finish(values, as_json, lambda: Group(show.summary_lines(answers), saved))
         return
     texts: dict[str, str] = {}
     if items is not None and items.kind == "text":
         texts = {r: str(value) for r, value in zip(items.references, items.values, strict=True)}
-    told = {**show.summary(found), "predictions": list(found.rows())}
-    finish(told, as_json, lambda: show.predictions(found, texts))
+    values = {**show.summary(answers), "predictions": list(answers.rows())}
+    finish(values, as_json, lambda: show.predictions(answers, texts))
 
 
 @errors_are_messages
@@ -186,21 +196,21 @@ def explain(
         str,
         typer.Argument(
             metavar="ITEM",
-            help="A text, where the workspace is for texts; a picture; or data, of which --row is one item.",
+            help="A text (in a workspace of texts), a picture, or DATA of which --row is one item.",
         ),
     ],
-    row: Annotated[int, typer.Option("--row", min=0, help="Which item of the data, from 0.")] = 0,
+    row: Annotated[int, typer.Option("--row", min=0, help="Which item of the data, counted from 0.")] = 0,
     n: Annotated[int, typer.Option("--candidates", min=1, help="How many categories to compare.")] = 3,
-    text: c.Text = None,
-    image: c.Image = None,
-    embedding: c.Embedding = None,
-    id: c.Id = None,
-    split: c.Split = None,
-    kind: c.Kind = None,
-    workspace: Place = None,
+    text: a.Text = None,
+    image: a.Image = None,
+    embedding: a.Embedding = None,
+    id: a.Id = None,
+    split: a.Split = None,
+    kind: a.Kind = None,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why an item belongs to its category: distances, evidence, novelty, typical members.
+    """Explain why an item belongs to its category: distances, evidence, novelty, typical items.
 
     Example: vbcgcd explain 'my card was stolen'
 
@@ -208,34 +218,35 @@ def explain(
 
     Example: vbcgcd explain tuesday.csv --row 17
     """
-    from vbcgcd.cli.show import answers as show
+    from vbcgcd.show import answers as show
 
-    said = c.columns_of(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
-    here = opened(workspace)
-    mark = here.embedder
-    given = _single(item, None if mark is None else str(mark["kind"]))
-    if given is None:
-        given = _from_table(c.check_data(Path(item)), said)
+    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
+    here = a.open_workspace(workspace)
+    kind_here = None if here.embedder is None else str(here.embedder["kind"])
+    items = _single_item(item, kind_here)
+    if items is None:
+        items = _table_items(a.check_data(Path(item)), columns)
+    source, options = (item, columns) if items is None else (items, {})
     with working("explaining"):
-        options = said if given is None else {}
-        found = here.explain(item if given is None else given, row=row, n=n, items=True, **options)
-    shown = str(given.values[row]) if given is not None and given.kind == "text" else ""
-    finish(found, as_json, lambda: show.explanation(found, shown))
+        answer = here.explain(source, row=row, n=n, items=True, **options)
+    words = str(items.values[row]) if items is not None and items.kind == "text" else ""
+    finish(answer, as_json, lambda: show.explanation(answer, words))
 
 
-def tell_failures(failures: Sequence[Failure], embedded: int | None = None) -> None:
+def report_failures(failures: Sequence[Failure], embedded: int | None = None) -> None:
     """Name the items that could not be embedded, on the error stream; ``embedded`` is how many could."""
     if not failures:
         return
-    of = "" if embedded is None else f" of {embedded + len(failures)}"
-    lines = [f"{len(failures)}{of} items could not be embedded and are left out:"]
+    total = "" if embedded is None else f" of {embedded + len(failures):,}"
+    items = "item" if len(failures) == 1 and embedded is None else "items"
+    lines = [f"{len(failures):,}{total} {items} could not be embedded and were skipped:"]
     lines += [f"  {failure.reference}: {failure.reason}" for failure in failures[:NAMED_FAILURES]]
     rest = len(failures) - NAMED_FAILURES
-    note("\n".join([*lines, *([f"  and {rest} more"] if rest > 0 else [])]))
+    note("\n".join([*lines, *([f"  and {rest:,} more"] if rest > 0 else [])]))
 
 
-def _single(item: str, kind: str | None) -> Items | None:
-    """One item that is given itself: a picture, or a text where no such file exists; None for data."""
+def _single_item(item: str, kind: str | None) -> Items | None:
+    """An item given on the command line: a picture, or a text if there is no such file; None for data."""
     from vbcgcd.items import Items
     from vbcgcd.items.natures import is_picture
     from vbcgcd.items.read import ARRAYS
@@ -248,18 +259,18 @@ def _single(item: str, kind: str | None) -> Items | None:
     if os.path.exists(item) or looks_like_a_file:
         return None
     if kind not in ("text", None):  # None: nothing was learned, which is what the error should say
-        raise wrong(
-            f"There is no file {item[:200]!r} (this workspace is for {kind}s); give one, with --row if it "
-            "holds several items."
+        raise MissingFileError(
+            f"There is no file {item[:200]!r}. This workspace holds {kind}s: give a file, and --row if it "
+            "has more than one item."
         )
     return Items("text", [item], ["this text"], "the command line")
 
 
-def _from_table(data: Path, said: dict[str, Any]) -> Items | None:
-    """The items of a table, so that texts can be shown; None for everything else."""
+def _table_items(data: Path, columns: dict[str, Any]) -> Items | None:
+    """The items of a table, so that their texts can be shown; None for everything else."""
     from vbcgcd.items import read_items
     from vbcgcd.items.tables import TABLES
 
     if data.suffix.lower() not in TABLES or not data.is_file():
         return None
-    return read_items(data, **said)
+    return read_items(data, **columns)

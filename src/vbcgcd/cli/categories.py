@@ -1,4 +1,4 @@
-"""``vbcgcd categories``: list them, look at one, name, merge, split, drop, take back."""
+"""``vbcgcd categories``: list them, show one, rename, merge, split, drop, undo."""
 
 from __future__ import annotations
 
@@ -11,25 +11,16 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from vbcgcd.cli import columns as c
-from vbcgcd.cli.batches import tell_failures
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, working, wrong
-from vbcgcd.cli.completion import complete_category
-from vbcgcd.cli.places import Place, category_id, opened
+from vbcgcd.cli import arguments as a
+from vbcgcd.cli.batches import report_failures
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, working
+from vbcgcd.errors import InputError
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo, ItemInfo, Workspace
 
 app = typer.Typer(invoke_without_command=True)
 OPERATIONS = ("rename", "merge", "split", "drop")
-
-Category = Annotated[
-    str, typer.Argument(metavar="ID", help="Id or name of a category.", autocompletion=complete_category)
-]
-Categories = Annotated[
-    list[str],
-    typer.Argument(metavar="ID...", help="Ids or names of categories.", autocompletion=complete_category),
-]
 
 __all__ = ["app"]
 
@@ -56,237 +47,237 @@ _KEYS: dict[Order, Callable[[CategoryInfo], Any]] = {
 def categories(
     ctx: typer.Context,
     everything: Annotated[
-        bool, typer.Option("--all", help="Also those that were merged, split or dropped.")
+        bool, typer.Option("--all", help="Include categories that were merged, split or dropped.")
     ] = False,
     sort: Annotated[
-        Order, typer.Option("--sort", help="By id, by name, the largest first, or the newest first.")
+        Order,
+        typer.Option("--sort", help="By id, name, size (largest first) or birth (newest first)."),
     ] = Order.ID,
     find: Annotated[
-        str | None, typer.Option("--find", metavar="TEXT", help="Only those with TEXT in name or items.")
+        str | None,
+        typer.Option("--find", metavar="TEXT", help="Only those with TEXT in their name or typical items."),
     ] = None,
-    workspace: Place = None,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
     """List the categories, or work on them: show, rename, merge, split, drop, undo, redo.
 
-    A category is given by its id (12 or #12) or by its name. Where a name looks like an id, the id wins.
+    Refer to a category by its id (12 or #12) or its name. If a name looks like an id, the id wins.
 
     Example: vbcgcd categories --sort size
 
     Example: vbcgcd categories --find card
     """
     if ctx.invoked_subcommand is not None:
-        _refuse_before_a_command(ctx)
+        _refuse_options_before(ctx)
         return
-    from vbcgcd.cli.show import categories as show
+    from vbcgcd.show import categories as show
 
-    here = opened(workspace)
+    here = a.open_workspace(workspace)
     every = here.categories(n_samples=3, retired=everything, items=True)
-    shown = sorted((info for info in every if _matches(info, find)), key=_KEYS[sort])
-    finish({"categories": shown}, as_json, lambda: show.categories(shown, total=len(every)))
+    matches = sorted((info for info in every if _matches(info, find)), key=_KEYS[sort])
+    finish({"categories": matches}, as_json, lambda: show.categories(matches, total=len(every)))
 
 
-def _refuse_before_a_command(ctx: typer.Context) -> None:
-    """Options before a sub-command would be lost without a word."""
-    given = [name for name in ctx.params if _said(ctx, name)]
-    if given:
-        name = {"everything": "--all", "as_json": "--json"}.get(given[0], f"--{given[0]}")
-        raise wrong(f"{name} stands before {ctx.invoked_subcommand!r}; put options after it.")
+def _refuse_options_before(ctx: typer.Context) -> None:
+    """Options before a subcommand would be ignored silently."""
+    for name in ctx.params:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            flag = {"everything": "--all", "as_json": "--json"}.get(name, f"--{name}")
+            raise InputError(f"Put {flag} after '{ctx.invoked_subcommand}', not before it.")
 
 
-def _said(ctx: typer.Context, name: str) -> bool:
-    source = ctx.get_parameter_source(name)
-    return source is not None and source.name == "COMMANDLINE"
-
-
-def _matches(info: CategoryInfo, wanted: str | None) -> bool:
-    if wanted is None:
-        return True
-    return any(
-        wanted.casefold() in part.casefold() for part in (info.name, *info.samples, *info.sample_texts)
-    )
+def _matches(info: CategoryInfo, text: str | None) -> bool:
+    parts = (info.name, *info.samples, *info.sample_texts)
+    return text is None or any(text.casefold() in part.casefold() for part in parts)
 
 
 @app.command()
 @errors_are_messages
 def show(
-    category: Category,
-    n: Annotated[int, typer.Option("--items", min=0, help="Typical and doubtful items to show.")] = 8,
-    workspace: Place = None,
+    category: a.Category,
+    n: Annotated[
+        int, typer.Option("--items", min=0, help="How many typical and doubtful items to show.")
+    ] = 8,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one category in full: its items by session, the most typical and the most doubtful ones.
+    """Show one category: its items by session, the most typical and the most doubtful ones.
 
     Example: vbcgcd categories show 75
 
     Example: vbcgcd categories show 'lost card' --items 20
     """
-    from vbcgcd.cli.show import categories as render
+    from vbcgcd.show import categories as render
 
-    here = opened(workspace)
+    here = a.open_workspace(workspace)
     retired = _retired(here, category)
     if retired is not None:
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
-    chosen = category_id(here, category)
+    chosen = a.category_id(here, category)
     every = here.overview(n_items=n, n_map=0).categories
     view = next(view for view in every if view.info.id == chosen)
     texts = _texts(here, (*view.typical, *view.doubtful))
     names = {other.info.id: other.info.name for other in every}
-    told = view.as_dict()
-    for item in (*told["typical"], *told["doubtful"]):
+    values = view.as_json()
+    for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
-    finish(told, as_json, lambda: render.category(view, names, texts))
+    rename = f"vbcgcd categories rename {chosen} 'a better name'"
+    finish(values, as_json, lambda: render.category(view, names, texts), steps=[rename])
 
 
 def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:
-    """Texts of items by commit and reference, where they can still be found."""
-    shown = here.shown(items)
-    return {(item.commit, item.reference): found.text for item, found in zip(items, shown, strict=True)}
+    """Texts of items by commit and reference, "" where they are no longer available."""
+    contents = here.item_contents(items)
+    return {(item.commit, item.reference): part.text for item, part in zip(items, contents, strict=True)}
 
 
 def _retired(here: Workspace, key: str) -> CategoryInfo | None:
     """The retired category with this id."""
     digits = key.strip().removeprefix("#")
-    found = (info for info in here.categories(n_samples=0, retired=True) if info.status != "live")
-    return next((info for info in found if str(info.id) == digits), None)
+    retired = (info for info in here.categories(n_samples=0, retired=True) if info.status != "live")
+    return next((info for info in retired if str(info.id) == digits), None)
 
 
 @app.command()
 @errors_are_messages
 def rename(
-    category: Category,
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Its new name.")],
-    workspace: Place = None,
+    category: a.Category,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")],
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Name a category. Its id stays.
+    """Rename a category. Its id stays the same.
 
     Example: vbcgcd categories rename 75 'lost card'
     """
-    from vbcgcd.cli.show import categories as render
+    from vbcgcd.show import categories as render
 
-    here = opened(workspace)
-    chosen = category_id(here, category)
+    here = a.open_workspace(workspace)
+    chosen = a.category_id(here, category)
     before = here.category(chosen).name
-    done = here.rename(chosen, name)
-    finish(done, as_json, lambda: render.changed(done, before))
+    result = here.rename(chosen, name)
+    finish(result, as_json, lambda: render.change(result, before), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
 @app.command()
 @errors_are_messages
 def merge(
-    categories: Categories,
+    categories: a.Categories,
     name: Annotated[
-        str | None, typer.Option("--name", help="Its name; without it the best of theirs.")
+        str | None, typer.Option("--name", help="Name of the merged category. Default: the best of theirs.")
     ] = None,
-    workspace: Place = None,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make one category of several. Nothing is lost: it is as if all their items had taught one.
+    """Merge categories into one, exactly as if their items had always had the same label.
 
     Example: vbcgcd categories merge 75 81 --name 'lost card'
     """
-    from vbcgcd.cli.show import categories as render
+    from vbcgcd.show import categories as render
 
-    here = opened(workspace)
-    done = here.merge([category_id(here, key) for key in categories], name)
-    finish(done, as_json, lambda: render.changed(done))
+    here = a.open_workspace(workspace)
+    result = here.merge([a.category_id(here, key) for key in categories], name)
+    finish(result, as_json, lambda: render.change(result), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
 @app.command()
 @errors_are_messages
 def split(
-    category: Category,
-    data: c.Data,
-    n_parts: Annotated[int, typer.Option("--parts", min=2, help="How many parts.")] = 2,
+    category: a.Category,
+    data: a.Data,
+    n_parts: Annotated[int, typer.Option("--parts", min=2, help="Number of parts.")] = 2,
     names: Annotated[
         list[str] | None,
-        typer.Option("--name", help="Name of a part, the largest first; once for each part."),
+        typer.Option("--name", help="Name of a part, the largest part first. Repeat it for each part."),
     ] = None,
-    text: c.Text = None,
-    image: c.Image = None,
-    embedding: c.Embedding = None,
-    id: c.Id = None,
-    rows: c.Split = None,
-    kind: c.Kind = None,
-    workspace: Place = None,
+    text: a.Text = None,
+    image: a.Image = None,
+    embedding: a.Embedding = None,
+    id: a.Id = None,
+    rows: a.Split = None,
+    kind: a.Kind = None,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Split a category by clustering those items of DATA that belong to it.
+    """Split a category by clustering the items of DATA that belong to it.
 
-    The parts learn from these items alone: give many of them, for example the batch it was found in.
+    The parts are learned from these items alone, so give many: for example, the batch the category was
+    discovered in.
 
     Example: vbcgcd categories split 75 monday.csv --parts 2 --name lost --name stolen
     """
-    from vbcgcd.cli.show import categories as render
+    from vbcgcd.show import categories as render
+    from vbcgcd.show.tables import category_table
 
-    said = c.columns_of(text=text, image=image, embedding=embedding, id=id, split=rows, kind=kind)
-    here = opened(workspace)
-    chosen = category_id(here, category)
+    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=rows, kind=kind)
+    here = a.open_workspace(workspace)
+    chosen = a.category_id(here, category)
     with working("splitting") as steps:
-        done = here.split(
+        result = here.split(
             chosen,
-            c.check_data(data),
+            a.check_data(data),
             n_parts,
             names=names or None,
             embedding_progress=steps.embedding,
-            **said,
+            **columns,
         )
-    tell_failures(done.failures)
+    report_failures(result.failures)
+    following = [f"vbcgcd categories show {i}" for i in result.categories]
 
-    def shown() -> Group:
-        parts = here.categories(n_samples=3, items=True, only=done.categories)
-        return Group(render.found(parts, done.counts), Text(), render.changed(done))
+    def page() -> Group:
+        parts = here.categories(n_samples=3, items=True, only=result.categories)
+        return Group(render.change(result), Text(), category_table(parts, result.counts))
 
-    finish(done, as_json, shown)
+    finish(result, as_json, page, steps=[*following, "vbcgcd undo"])
 
 
 @app.command()
 @errors_are_messages
-def drop(category: Category, workspace: Place = None, as_json: AsJson = False) -> None:
-    """Give a category up: items like its own go to the others from now on.
+def drop(category: a.Category, workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Drop a category. From now on similar items go to the other categories.
 
     Example: vbcgcd categories drop 75
     """
-    from vbcgcd.cli.show import categories as render
+    from vbcgcd.show import categories as render
 
-    here = opened(workspace)
-    done = here.drop(category_id(here, category))
-    finish(done, as_json, lambda: render.changed(done))
+    here = a.open_workspace(workspace)
+    result = here.drop(a.category_id(here, category))
+    finish(result, as_json, lambda: render.change(result), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
 @app.command()
 @errors_are_messages
-def undo(workspace: Place = None, as_json: AsJson = False) -> None:
-    """Take back the last rename, merge, split or drop.
+def undo(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Undo the last rename, merge, split or drop.
 
     Example: vbcgcd categories undo
     """
-    _back_or_forth("undo", workspace, as_json)
+    _undo_or_redo("undo", workspace, as_json)
 
 
 @app.command()
 @errors_are_messages
-def redo(workspace: Place = None, as_json: AsJson = False) -> None:
-    """Do again the rename, merge, split or drop that the last undo took back.
+def redo(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Redo the rename, merge, split or drop that was just undone.
 
     Example: vbcgcd categories redo
     """
-    _back_or_forth("redo", workspace, as_json)
+    _undo_or_redo("redo", workspace, as_json)
 
 
-def _back_or_forth(command: str, workspace: Path | None, as_json: bool) -> None:
-    from vbcgcd.cli.workspace import described, tell_undone
+def _undo_or_redo(command: str, workspace: Path | None, as_json: bool) -> None:
+    from vbcgcd.cli.workspace import describe, finish_undo
 
-    here = opened(workspace)
+    here = a.open_workspace(workspace)
     info = here.last_command() if command == "undo" else here.next_redo()
     if info is not None and info.command not in (*OPERATIONS, "init"):
-        what = described(here, info.commit)
-        raise wrong(
-            f"What would be {'taken back' if command == 'undo' else 'done again'} is no operation on "
-            f"categories but: {what}. Use 'vbcgcd {command}' if you mean that."
+        raise InputError(
+            f"The command to {command} is not a change of categories: {describe(here, info.commit)}. Use "
+            f"'vbcgcd {command}' to {command} it anyway."
         )
-    meant = None if info is None else info.commit
-    done = here.undo(commit=meant) if command == "undo" else here.redo(commit=meant)
-    tell_undone(here, done, as_json)
+    commit = None if info is None else info.commit
+    result = here.undo(commit=commit) if command == "undo" else here.redo(commit=commit)
+    finish_undo(here, result, as_json)

@@ -1,15 +1,18 @@
-"""What all commands share: consoles, JSON, progress, and errors as one message."""
+"""What all commands share: consoles, JSON, progress, and errors as one message with an exit code."""
 
 from __future__ import annotations
 
+import errno
 import functools
+import inspect
 import json
-import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+import typing
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from enum import IntEnum
+from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
@@ -22,28 +25,26 @@ from rich.progress import (
     TextColumn,
     TimeElapsedColumn,
 )
+from rich.text import Text
+from typer.models import OptionInfo
 
-if TYPE_CHECKING:
-    from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.show.tables import next_steps
+from vbcgcd.words import one_line
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-#: Exit codes: wrong input, and interrupted by Ctrl-C.
-BAD_INPUT, INTERRUPTED = 2, 130
 WIDTH = 100
 #: Letters of a line of a message: longer than any path.
 _LONGEST = 10_000
-#: The library names options as Python does; on the command line they have another form.
-_N_NOVEL = re.compile(r"(?<![\w./-])n_novel(?=\s)")
-_OPTION = re.compile(r"(?<![\w=-])(kind|label|text|image|embedding|id|split|row)=(?=[\s.,;:)]|$)")
+_DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
 
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document for scripts.", show_default=False)
 ]
 
 __all__ = [
-    "BAD_INPUT",
-    "INTERRUPTED",
     "AsJson",
+    "ExitCode",
     "Steps",
     "console",
     "errors_are_messages",
@@ -52,8 +53,20 @@ __all__ = [
     "print_json",
     "progress_bar",
     "working",
-    "wrong",
 ]
+
+#: Old name, for commands that have not been adapted.
+wrong = InputError
+
+
+class ExitCode(IntEnum):
+    """How a command ended, for scripts. 1 is left to Python: an error of ours, with its traceback."""
+
+    INPUT = 2
+    BUSY = 3
+    DAMAGED = 4
+    DISK = 5
+    INTERRUPTED = 130
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -62,58 +75,73 @@ def console(*, stderr: bool = False) -> Console:
     return out if out.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
 
 
-def wrong(message: str) -> InputError:
-    """The error to raise for wrong input. Its class brings scikit-learn, which --help need not wait for."""
-    from vbcgcd.errors import InputError
-
-    return InputError(message)
-
-
 def errors_are_messages(command: Command) -> Command:
-    """Show our errors as one message and Ctrl-C as one word, with exit codes 2 and 130."""
+    """Show the errors a user can meet as one message, and end with their exit code."""
 
     @functools.wraps(command)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            console(stderr=True).print(
-                "Interrupted; what was finished before is kept, the rest is as it was.", style="yellow"
-            )
-            raise typer.Exit(INTERRUPTED) from None
+            note("Interrupted. Finished work is saved; the unfinished step was discarded.")
+            raise typer.Exit(ExitCode.INTERRUPTED) from None
         except Exception as error:
-            message = _message(error)
-            if message is None:
+            code = _exit_code(error)
+            if code is None:
                 raise
-            note(f"Error: {message}", style="red")
-            raise typer.Exit(BAD_INPUT) from None
+            note(_message(error, command, kwargs), style="red")
+            raise typer.Exit(code) from None
 
-    return wrapped  # type: ignore[return-value]
+    return wrapper  # type: ignore[return-value]
 
 
-def _message(error: Exception) -> str | None:
-    """What to tell the user; None for what is no fault of the input or the disk."""
-    from vbcgcd.errors import VbcgcdError
-
+def _exit_code(error: Exception) -> ExitCode | None:
+    """The exit code; None for what is not a fault of the input, the workspace or the disk."""
     if isinstance(error, VbcgcdError):
-        return _for_the_shell(str(error))
-    if isinstance(error, OSError) and error.filename is not None and not isinstance(error, BrokenPipeError):
-        return f"{error.filename}: {error.strerror or error}."
-    return None
+        kinds = {WorkspaceBusy: ExitCode.BUSY, WorkspaceDamaged: ExitCode.DAMAGED, DiskError: ExitCode.DISK}
+        return next((code for kind, code in kinds.items() if isinstance(error, kind)), ExitCode.INPUT)
+    if not isinstance(error, OSError) or isinstance(error, BrokenPipeError):
+        return None
+    if error.errno in _DISK:
+        return ExitCode.DISK
+    return ExitCode.INPUT if error.filename is not None else None
 
 
-def _for_the_shell(message: str) -> str:
-    message = message.replace("use None to estimate it", "leave it out to estimate it")
-    message = message.replace("give again=True", "give --again")
-    message = message.replace("(all rows) or None", "(all rows)").replace(" or None, got", " or null, got")
-    return _OPTION.sub(r"--\1", _N_NOVEL.sub("--n-novel", message))
+def _message(error: Exception, command: Callable[..., Any], values: dict[str, Any]) -> str:
+    """What to print: the option at fault where the user gave it, a hint where it would help."""
+    if isinstance(error, OSError):
+        reason = error.strerror or str(error)
+        return f"Error: {reason}: {error.filename}." if error.filename is not None else f"Error: {reason}."
+    name, flag = _option(command, getattr(error, "option", None))
+    if not flag:
+        return f"Error: {error}"
+    default = inspect.signature(command).parameters[name].default
+    passed = values.get(name, default) != default
+    return f"Error in {flag}: {error}" if passed else f"Error: {error}\nHint: pass {flag}."
+
+
+def _option(command: Callable[..., Any], option: str | None) -> tuple[str, str]:
+    """The parameter of a command that an error names, and how it is written; "" where it has none."""
+    flags = {} if option is None else _flags(command)
+    dashed = "" if option is None else f"--{option.replace('_', '-')}"
+    return next(((name, flag) for name, flag in flags.items() if name == option or flag == dashed), ("", ""))
+
+
+def _flags(command: Callable[..., Any]) -> dict[str, str]:
+    """The options of a command: parameter -> how it is written on the command line."""
+    options = {}
+    for name, hint in typing.get_type_hints(command, include_extras=True).items():
+        for info in getattr(hint, "__metadata__", ()):
+            if isinstance(info, OptionInfo):
+                spellings = (info.default, *(info.param_decls or ()))  # in Annotated the first is "default"
+                long = (flag for flag in spellings if isinstance(flag, str) and flag.startswith("--"))
+                options[name] = next(long, f"--{name.replace('_', '-')}").partition("/")[0]
+    return options
 
 
 def note(message: str, *, style: str = "yellow") -> None:
-    """Say something on the error stream; lines are not cut, so that paths stay whole."""
-    from vbcgcd.cli.show.text import visible
-
-    lines = "\n".join(_indent(line) + visible(line, _LONGEST) for line in message.splitlines())
+    """Print to the error stream; lines are not cut, so that paths stay whole."""
+    lines = "\n".join(_indent(line) + one_line(line, _LONGEST) for line in message.splitlines())
     console(stderr=True).print(lines, style=style, markup=False, emoji=False, soft_wrap=True)
 
 
@@ -123,22 +151,38 @@ def _indent(line: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output; a number that is not finite is null."""
-    from vbcgcd.workspace import plain
+    from vbcgcd.plain import plain  # brings NumPy, which --help need not wait for
 
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     typer.echo(json.dumps(plain(value), ensure_ascii=not utf8, indent=2, allow_nan=False))
 
 
-def finish(value: Any, as_json: bool, shown: Callable[[], RenderableType]) -> None:
-    """Print what a command came to: as JSON, or as people read it."""
+def finish(
+    value: Any, as_json: bool, render: Callable[[], RenderableType], *, steps: Sequence[str] = ()
+) -> None:
+    """Print the result of a command.
+
+    Parameters
+    ----------
+    value : object
+        What ``--json`` prints.
+    as_json : bool
+    render : callable
+        Makes what people read.
+    steps : sequence of str
+        Commands to propose below it.
+    """
     if as_json:
         print_json(value)
-    else:
-        console().print(shown(), markup=False, emoji=False)
+        return
+    out = console()
+    out.print(render(), markup=False, emoji=False)
+    if steps:
+        out.print(Text(), next_steps(*steps), sep="\n", markup=False, emoji=False, soft_wrap=True)
 
 
 def progress_bar() -> Progress:
-    """A bar with a count, the time spent and what is being done, on the error stream."""
+    """A bar on the error stream with a description, a count and the time spent."""
     return Progress(
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -151,52 +195,52 @@ def progress_bar() -> Progress:
 
 
 class Steps:
-    """The steps of one command: each is a line with its time; embedding counts its items.
+    """The steps of one command on a progress display: one line each, with its time; embedding counts items.
 
     Parameters
     ----------
     bars : Progress
     first : str
-        What is done before any step is told.
+        Name of the first step; it is also shown between embedding and the step after it.
 
     Attributes
     ----------
     seconds : float
-        How long all of it took.
+        How long the whole command took, once it has ended.
     """
 
     def __init__(self, bars: Progress, first: str) -> None:
         self.bars, self.first = bars, first
-        self.now = self._begun(first)
+        self.task = self._add(first)
         self._counting = False
         self._start, self.seconds = time.monotonic(), 0.0
 
     def step(self, name: str) -> None:
-        """The step before is done; this one begins."""
+        """End the current step and begin this one."""
         self._counting = False
-        self.bars.update(self.now, total=1, completed=1)
-        self.now = self._begun(name)
+        self.bars.update(self.task, total=1, completed=1)
+        self.task = self._add(name)
 
     def embedding(self, done: int, total: int) -> None:
-        """So many items are embedded."""
+        """Show how many items are embedded."""
         if not self._counting:
             self.step("embedding")
             self._counting = True
-        self.bars.update(self.now, completed=done, total=total, of=f"{done} of {total}")
+        self.bars.update(self.task, completed=done, total=total, of=f"{done:,} of {total:,}")
         if done >= total:
             self.step(self.first)
 
-    def done(self) -> None:
-        """All is done: take the time."""
+    def stop(self) -> None:
+        """Take the time."""
         self.seconds = time.monotonic() - self._start
 
-    def _begun(self, name: str) -> TaskID:
+    def _add(self, name: str) -> TaskID:
         return self.bars.add_task(name, total=None, of="")
 
 
 @contextmanager
 def working(first: str) -> Iterator[Steps]:
-    """Show the steps of a command on the error stream while it runs; nothing where that is no terminal."""
+    """Show the steps of a command on the error stream while it runs; nothing unless that is a terminal."""
     bars = Progress(
         SpinnerColumn(finished_text="✓"),
         TextColumn("{task.description}", markup=False),
@@ -210,4 +254,4 @@ def working(first: str) -> Iterator[Steps]:
     with bars:
         steps = Steps(bars, first)
         yield steps
-        steps.done()
+        steps.stop()

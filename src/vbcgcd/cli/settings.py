@@ -1,72 +1,175 @@
-"""Settings as they are written on the command line: KEY VALUE, KEY=VALUE, and parts as KEY.PART."""
+"""``vbcgcd init`` and ``vbcgcd config``: settings as KEY VALUE or KEY=VALUE, parts of them as KEY.PART."""
 
 from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from vbcgcd.cli.common import wrong
+import typer
+from rich.text import Text
 
-__all__ = ["changes_of", "looked_up", "pair", "value_of"]
+from vbcgcd.cli import arguments as a
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, print_json
+from vbcgcd.errors import InputError
+from vbcgcd.words import one_line
+
+__all__ = ["config", "init"]
 
 
-def value_of(given: str) -> Any:
-    """The JSON value, or the text itself where it is none.
+@errors_are_messages
+def init(
+    name: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[NAME]", help="Folder to create. Default: the current folder, if it is empty."
+        ),
+    ] = None,
+    embedder: Annotated[
+        str | None,
+        typer.Option("--with", help="Embedder: a name or a path. Default: the offline one for the items."),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        typer.Option("--kind", help="image, text or embedding. Default: whatever the first items are."),
+    ] = None,
+    excerpts: Annotated[
+        int | None,
+        typer.Option("--excerpts", min=0, help="Short excerpts to keep of each novel category."),
+    ] = None,
+    reject: Annotated[
+        float | None,
+        typer.Option("--reject", metavar="RATE", help="Default of 'vbcgcd predict --reject'."),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; see 'vbcgcd config'."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Create a workspace: a folder that remembers what it learned, session after session.
+
+    Your items are not copied into it. It keeps their references, the categories they were assigned to and,
+    with --excerpts, a few short excerpts.
+
+    Example: vbcgcd init tickets --excerpts 5
+
+    Example: vbcgcd init photos --kind image --with dinov2-vitb14
+
+    Example: vbcgcd init vectors --set model.covariance=diagonal --set sample=500
+    """
+    from vbcgcd.show import sessions as show
+    from vbcgcd.workspace import Workspace
+    from vbcgcd.workspace.config import DEFAULTS
+
+    path = a.new_folder(Path.cwd() if name is None else name)
+    options = {"embedder": embedder, "kind": kind, "excerpts": excerpts, "reject": reject}
+    values = [(key, value) for key, value in options.items() if value is not None]
+    pairs = [a.key_value(setting, "set") for setting in settings or []]
+    values += [(key, parse_value(value)) for key, value in pairs]
+    here = Workspace.init(path, **merge_settings(values, DEFAULTS))
+    go = [] if name is None else [f"cd {shlex.quote(str(name))}"]
+    finish(
+        {"workspace": str(here.path), "config": here.config()},
+        as_json,
+        lambda: show.creation(here.path),
+        steps=[*go, "vbcgcd learn LABELLED-DATA"],
+    )
+
+
+@errors_are_messages
+def config(
+    key: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SETTING]",
+            help="A setting, or a part of one, such as model.covariance.",
+            autocompletion=a.complete_setting,
+        ),
+    ] = None,
+    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="New value: JSON or text.")] = None,
+    workspace: a.Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show all settings, show one, or change one.
+
+    Example: vbcgcd config
+
+    Example: vbcgcd config reject 0.05
+
+    Example: vbcgcd config embedder_options.device cpu
+    """
+    from vbcgcd.show import sessions as show
+
+    here = a.open_workspace(workspace)
+    before = here.config()
+    if key is None:
+        finish(before, as_json, lambda: show.settings(before), steps=["vbcgcd config SETTING VALUE"])
+        return
+    if value is None:
+        print_json(look_up(before, key))
+        return
+    changes = merge_settings([(key, parse_value(value))], before)
+    same = all(name in before and before[name] == new for name, new in changes.items())
+    after = before if same else here.configure(**changes).config
+    now = one_line(json.dumps(look_up(after, key), ensure_ascii=False))
+    verb = "is already" if same else "is now"
+    finish(dict(after), as_json, lambda: Text(f"{one_line(key)} {verb} {now}."))
+
+
+def parse_value(text: str) -> Any:
+    """The JSON value, or the text itself if it is not JSON.
 
     Examples
     --------
-    >>> value_of("0.05"), value_of("null"), value_of("auto"), value_of("None")
+    >>> parse_value("0.05"), parse_value("null"), parse_value("auto"), parse_value("None")
     (0.05, None, 'auto', None)
     """
     try:
-        return json.loads({"None": "null", "True": "true", "False": "false"}.get(given, given))
+        return json.loads({"None": "null", "True": "true", "False": "false"}.get(text, text))
     except (json.JSONDecodeError, RecursionError):
-        return given
+        return text
 
 
-def pair(given: str, option: str) -> tuple[str, str]:
-    """Key and value of ``KEY=VALUE``."""
-    key, equals, value = given.partition("=")
-    if not key or not equals:
-        raise wrong(f"{option} takes a name and a value with = between them, got {given!r}.")
-    return key.strip(), value
-
-
-def changes_of(given: Sequence[tuple[str, Any]], config: Mapping[str, Any]) -> dict[str, Any]:
+def merge_settings(values: Sequence[tuple[str, Any]], config: Mapping[str, Any]) -> dict[str, Any]:
     """Settings to change, from keys and values; ``model.covariance`` changes a part of ``model``.
 
     Parameters
     ----------
-    given : sequence of (key, value)
-    config : dict
-        Present settings, into which parts are put.
+    values : sequence of (key, value)
+    config : mapping
+        Present settings, into which parts are merged.
     """
     changes: dict[str, Any] = {}
-    for key, value in given:
+    for key, value in values:
         name, dot, part = key.partition(".")
         if name not in config:
-            raise wrong(f"There is no setting {key!r}; the settings are {', '.join(config)}.")
+            raise _unknown(key, config)
         if not dot:
-            changes[name] = _embedder(value) if name == "embedder" else value
+            changes[name] = _absolute(value) if name == "embedder" else value
             continue
         whole = changes.get(name, config.get(name))
         if not isinstance(whole, Mapping) or not part:
-            raise wrong(f"{key!r} is not a part of a setting; model and embedder_options have parts.")
+            raise InputError(f"There is no setting {key!r}; only model and embedder_options have parts.")
         changes[name] = {**whole, part: value}
     return changes
 
 
-def looked_up(config: Mapping[str, Any], key: str) -> Any:
+def look_up(config: Mapping[str, Any], key: str) -> Any:
     """The value of a setting or of a part of one; a part that is not set is None."""
     name, dot, part = key.partition(".")
     if name not in config or (dot and not isinstance(config[name], Mapping)):
-        raise wrong(f"There is no setting {key!r}; the settings are {', '.join(config)}.")
+        raise _unknown(key, config)
     return config[name].get(part) if dot else config[name]
 
 
-def _embedder(value: Any) -> Any:
-    """A path stays right wherever later commands are run."""
-    return os.path.abspath(value) if isinstance(value, str) and Path(value).exists() else value
+def _unknown(key: str, config: Mapping[str, Any]) -> InputError:
+    return InputError(f"There is no setting {key!r}; the settings are {', '.join(config)}.")
+
+
+def _absolute(embedder: Any) -> Any:
+    """A path as an absolute one, so that later commands find it from any folder."""
+    return os.path.abspath(embedder) if isinstance(embedder, str) and Path(embedder).exists() else embedder

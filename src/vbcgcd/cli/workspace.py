@@ -1,4 +1,4 @@
-"""The commands of a workspace as a whole: make it, look at it, set it, take back, report, carry it away."""
+"""Commands on a workspace as a whole: look at it, undo, report, export, verify; and the demo."""
 
 from __future__ import annotations
 
@@ -11,212 +11,100 @@ import typer
 from rich.console import Group
 from rich.text import Text
 
-from vbcgcd.cli.common import AsJson, console, errors_are_messages, finish, print_json, working, wrong
-from vbcgcd.cli.completion import complete_setting
-from vbcgcd.cli.places import Place, enclosing, opened, place
-from vbcgcd.cli.settings import changes_of, looked_up, pair, value_of
-from vbcgcd.cli.show.text import counted, visible
+from vbcgcd.cli import arguments as a
+from vbcgcd.cli.common import AsJson, console, errors_are_messages, finish, working
+from vbcgcd.errors import InputError
+from vbcgcd.words import file_size, one_line, plural
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import Undone, Workspace
+    from vbcgcd.workspace import UndoResult, Workspace
 
-__all__ = [
-    "config",
-    "export",
-    "import_",
-    "init",
-    "redo",
-    "report",
-    "sessions",
-    "status",
-    "undo",
-    "verify",
-]
+__all__ = ["demo", "export", "import_", "redo", "report", "sessions", "status", "undo", "verify"]
 
 
 @errors_are_messages
-def init(
-    name: Annotated[
-        Path | None,
-        typer.Argument(metavar="[NAME]", help="Folder to make; without it the empty folder you are in."),
-    ] = None,
-    embedder: Annotated[
-        str | None,
-        typer.Option(
-            "--with", help="Embedder: a name or a path. Without it the offline default for the items."
-        ),
-    ] = None,
-    kind: Annotated[
-        str | None, typer.Option("--kind", help="image, text or embedding; without it as the first items.")
-    ] = None,
-    excerpts: Annotated[
-        int | None,
-        typer.Option("--excerpts", min=0, help="Keep this many short excerpts of each new category."),
-    ] = None,
-    reject: Annotated[
-        float | None,
-        typer.Option("--reject", metavar="RATE", help="Default of 'vbcgcd predict --reject'."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; see 'vbcgcd config'."),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Make a workspace: a folder that keeps what is learned, session after session.
-
-    Items are not copied into it; only their references, what they were assigned to and, with --excerpts,
-    a few short excerpts.
-
-    Example: vbcgcd init tickets --excerpts 5
-
-    Example: vbcgcd init photos --kind image --with dinov2-vitb14
-
-    Example: vbcgcd init vectors --set model.covariance=diagonal --set sample=500
-    """
-    from vbcgcd.cli.show.categories import next_steps
-    from vbcgcd.workspace import Workspace
-    from vbcgcd.workspace.config import DEFAULTS
-
-    path = Path(os.path.abspath(Path.cwd() if name is None else name))
-    above = enclosing(path)
-    if above not in (None, path):
-        raise wrong(f"{path} would lie inside the workspace {above}; choose a place outside of it.")
-    given: list[tuple[str, Any]] = []
-    for key, value in (("embedder", embedder), ("kind", kind), ("excerpts", excerpts), ("reject", reject)):
-        given += [] if value is None else [(key, value)]
-    given += [(key, value_of(value)) for key, value in (pair(s, "--set") for s in settings or [])]
-    made = Workspace.init(path, **changes_of(given, DEFAULTS))
-    told = {"workspace": str(made.path), "config": made.config()}
-    lines = [Text(f"Made the workspace {visible(made.path)}.")]
-    go = [] if name is None else [f"cd {shlex.quote(str(name))}"]
-    finish(told, as_json, lambda: Group(*lines, next_steps(*go, "vbcgcd learn LABELLED-ITEMS")))
-
-
-@errors_are_messages
-def status(workspace: Place = None, as_json: AsJson = False) -> None:
-    """Say in short where the workspace is, what it knows, and what to do next.
+def status(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Show where the workspace is, what it knows, and what to do next.
 
     Example: vbcgcd status
     """
-    from vbcgcd.cli.show import sessions as show
+    from vbcgcd.show import sessions as show
 
-    told = _status(opened(workspace))
-    finish(told, as_json, lambda: show.status(told))
+    values = _status(a.open_workspace(workspace))
+    finish(values, as_json, lambda: show.status(values), steps=values["next"])
 
 
 @errors_are_messages
 def sessions(
-    everything: Annotated[bool, typer.Option("--all", help="Every command, not only the sessions.")] = False,
-    workspace: Place = None,
+    everything: Annotated[bool, typer.Option("--all", help="All commands, not only sessions.")] = False,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the history: one line for each session, first to last.
+    """Show the history: one line per session, oldest first.
 
     Example: vbcgcd sessions
 
     Example: vbcgcd sessions --all
     """
-    from vbcgcd.cli.show import sessions as show
+    from vbcgcd.show import sessions as show
 
-    here = opened(workspace)
+    here = a.open_workspace(workspace)
     if everything:
-        done = here.history()
-        finish({"commands": done}, as_json, lambda: show.commands(done, _sources(here)))
-    else:
-        found = here.sessions()
-        finish({"sessions": found}, as_json, lambda: show.sessions(found))
+        infos = here.history()
+        finish({"commands": infos}, as_json, lambda: show.commands(infos, _sources(here)))
+        return
+    records = here.sessions()
+    steps = [] if records else ["vbcgcd learn LABELLED-DATA"]
+    finish({"sessions": records}, as_json, lambda: show.sessions(records), steps=steps)
 
 
 @errors_are_messages
-def undo(workspace: Place = None, as_json: AsJson = False) -> None:
-    """Take back the last command, whatever it was; again takes back the one before it.
+def undo(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Undo the last command, whatever it was. Run it again to undo the one before.
 
     Example: vbcgcd undo
     """
-    here = opened(workspace)
-    tell_undone(here, here.undo(), as_json)
+    here = a.open_workspace(workspace)
+    finish_undo(here, here.undo(), as_json)
 
 
 @errors_are_messages
-def redo(workspace: Place = None, as_json: AsJson = False) -> None:
-    """Do again what the last undo took back.
+def redo(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Redo what was just undone.
 
     Example: vbcgcd redo
     """
-    here = opened(workspace)
-    tell_undone(here, here.redo(), as_json)
-
-
-@errors_are_messages
-def config(
-    key: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[SETTING]",
-            help="Name of a setting, or of a part of one, such as model.covariance.",
-            autocompletion=complete_setting,
-        ),
-    ] = None,
-    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="New value: JSON, or text.")] = None,
-    workspace: Place = None,
-    as_json: AsJson = False,
-) -> None:
-    """Show all settings, show one, or change one.
-
-    Example: vbcgcd config
-
-    Example: vbcgcd config reject 0.05
-
-    Example: vbcgcd config embedder_options.device cpu
-    """
-    from vbcgcd.cli.show import sessions as show
-
-    here = opened(workspace)
-    now = here.config()
-    if key is None:
-        finish(now, as_json, lambda: show.settings(now))
-        return
-    if value is None:
-        print_json(looked_up(now, key))
-        return
-    changes = changes_of([(key, value_of(value))], now)
-    same = all(name in now and now[name] == new for name, new in changes.items())
-    after = now if same else here.configure(**changes).config
-    said = "is unchanged" if same else "is now"
-    shown = visible(repr(looked_up(after, key)))
-    finish(dict(after), as_json, lambda: Text(f"{visible(key)} {said}: {shown}"))
+    here = a.open_workspace(workspace)
+    finish_undo(here, here.redo(), as_json)
 
 
 @errors_are_messages
 def report(
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to write it; an older report is replaced.")
+        Path, typer.Option("--output", "-o", help="File to write; an existing report is replaced.")
     ] = Path("report.html"),
     items: Annotated[
-        bool, typer.Option("--items/--no-items", help="Show texts and pictures from your own files.")
+        bool, typer.Option("--items/--no-items", help="Include texts and pictures from your own files.")
     ] = True,
-    title: Annotated[str | None, typer.Option("--title", help="Its title.")] = None,
+    title: Annotated[str | None, typer.Option("--title", help="Title of the page.")] = None,
     show: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
-    workspace: Place = None,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write one HTML page about the workspace: sessions, categories, a map, and what changed.
+    """Write an HTML page about the workspace: sessions, categories, a map, and what changed.
 
     Example: vbcgcd report
 
     Example: vbcgcd report -o tickets.html --title 'Support tickets' --no-items
     """
+    from vbcgcd.show.sessions import report as render
+
     if output.suffix.lower() not in (".html", ".htm"):
-        raise wrong(f"A report is a page and its name ends in .html, got {output}.")
-    here = opened(workspace)
+        raise InputError(f"The name of a report must end in .html, got {output}.", option="output")
+    here = a.open_workspace(workspace)
     with working("writing the report"):
-        done = here.report(os.path.abspath(output), items=items, title=title)
-    size = f"{done.bytes / 1e6:.1f} MB" if done.bytes >= 1e6 else f"{done.bytes / 1e3:.0f} kB"
-    about = (
-        f"{counted(done.categories, 'category', 'categories')}, {counted(done.sessions, 'session')}, {size}"
-    )
-    finish(done, as_json, lambda: Text(f"Wrote {visible(output)}: {about}."))
+        result = here.report(os.path.abspath(output), items=items, title=title)
+    finish(result, as_json, lambda: render(result, output))
     if show:
         typer.launch(str(output.absolute()))
 
@@ -224,63 +112,60 @@ def report(
 @errors_are_messages
 def export(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="File to write, such as tickets.zip.")],
-    force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    workspace: Place = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write the whole workspace, with its history, into one file.
+    """Export the whole workspace, with its history, to one file.
 
     Example: vbcgcd export tickets.zip
     """
-    from vbcgcd.cli.show.categories import next_steps
-
-    path = place(workspace)
+    here = a.open_workspace(workspace)
     if os.path.lexists(file) and not force:
-        raise wrong(f"{file} exists already; choose another name, or replace it with --force.")
-    done = opened(path).export(os.path.abspath(file))
-    lines = Text(f"Exported {counted(done.commits, 'command')} to {visible(file)} ({done.bytes:,} bytes).")
-    finish(done, as_json, lambda: Group(lines, next_steps(f"vbcgcd import {shlex.quote(str(file))} NAME")))
+        raise InputError(f"{file} already exists. Choose another name or replace it.", option="force")
+    result = here.export(os.path.abspath(file))
+    what = f"{plural(result.commits, 'command')} to {one_line(file)} ({file_size(result.bytes)})"
+    following = f"vbcgcd import {shlex.quote(str(file))} NAME"
+    finish(result, as_json, lambda: Text(f"Exported {what}."), steps=[following])
 
 
 @errors_are_messages
 def import_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="What 'vbcgcd export' wrote.")],
-    name: Annotated[Path, typer.Argument(metavar="NAME", help="Folder to make.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by 'vbcgcd export'.")],
+    name: Annotated[Path, typer.Argument(metavar="NAME", help="Folder to create.")],
     as_json: AsJson = False,
 ) -> None:
-    """Make a workspace from an exported file.
+    """Create a workspace from an exported file.
 
     Example: vbcgcd import tickets.zip tickets
     """
-    from vbcgcd.cli.show import sessions as show
+    from vbcgcd.show import sessions as show
     from vbcgcd.workspace import Workspace
 
-    path = Path(os.path.abspath(name))
-    above = enclosing(path)
-    if above not in (None, path):
-        raise wrong(f"{path} would lie inside the workspace {above}; choose a place outside of it.")
-    told = _status(Workspace.import_(file, path))
-    finish(told, as_json, lambda: Group(Text(f"Imported {visible(file)}."), show.status(told)))
+    values = _status(Workspace.import_(file, a.new_folder(name)))
+    head = Text(f"Imported {one_line(file)}.")
+    go = f"cd {shlex.quote(str(name))}"
+    finish(values, as_json, lambda: Group(head, Text(), show.status(values)), steps=[go, *values["next"]])
 
 
 @errors_are_messages
-def verify(workspace: Place = None, as_json: AsJson = False) -> None:
-    """Check every file of the workspace against its digest.
+def verify(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Verify every file of the workspace against its checksum.
 
     Example: vbcgcd verify
     """
-    here = opened(workspace)
+    here = a.open_workspace(workspace)
     files = here.verify()
-    told = {"workspace": str(here.path), "files": files}
-    finish(told, as_json, lambda: Text(f"{counted(files, 'file')} of {visible(here.path)} are as written."))
+    values = {"workspace": str(here.path), "files": files}
+    finish(values, as_json, lambda: Text(f"{plural(files, 'file')} verified in {one_line(here.path)}."))
 
 
 @errors_are_messages
 def demo(
     folder: Annotated[Path, typer.Option("--folder", help="Where to put its files.")] = Path("vbcgcd-demo"),
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides which digits are held out.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="Decides which pictures go where.")] = 0,
 ) -> None:
-    """Walk through a workspace on handwritten digits: five are labelled, five arrive without labels.
+    """Try a workspace on handwritten digits: five arrive with labels, five without.
 
     Example: vbcgcd demo
     """
@@ -289,45 +174,51 @@ def demo(
     run_demo(console(), folder, seed=seed)
 
 
-def tell_undone(workspace: Workspace, done: Undone, as_json: bool) -> None:
-    """Say what undo took back, or redo did again."""
-    from vbcgcd.cli.show import sessions as show
+def finish_undo(workspace: Workspace, result: UndoResult, as_json: bool) -> None:
+    """Print what undo or redo did."""
+    from vbcgcd.show import sessions as show
 
-    finish(done, as_json, lambda: show.undone(done, described(workspace, done.of_commit)))
+    back = "vbcgcd redo" if result.command == "undo" else "vbcgcd undo"
+    finish(
+        result,
+        as_json,
+        lambda: show.undo(result, describe(workspace, result.of_commit)),
+        steps=(back, "vbcgcd sessions --all"),
+    )
 
 
-def described(workspace: Workspace, commit: int) -> str:
+def describe(workspace: Workspace, commit: int) -> str:
     """A command in one line."""
-    from vbcgcd.cli.show.sessions import said
+    from vbcgcd.show.sessions import command_line
 
-    info = next(c for c in workspace.history() if c.commit == commit)
-    source = visible(_sources(workspace).get(commit, ""), 60)
-    return " ".join(part for part in (info.command, source, visible(said(info.parameters), 120)) if part)
+    info = next(info for info in workspace.history() if info.commit == commit)
+    return command_line(info, _sources(workspace).get(commit, ""))
 
 
-def _sources(workspace: Workspace) -> dict[int, str]:
-    return {info.commit: info.source for info in workspace.sessions()}
+def _sources(workspace: Workspace) -> dict[int | None, str]:
+    """Where the data of each session came from, by commit."""
+    return {record.commit: record.source for record in workspace.sessions()}
 
 
 def _status(here: Workspace) -> dict[str, Any]:
-    live, done = here.categories(n_samples=0), here.sessions(undone=False)
-    last = done[-1] if done else None
-    unlabelled = {info.session for info in done if info.command == "discover"}
-    found = sum(info.birth in unlabelled for info in live)
-    steps = ["vbcgcd learn LABELLED-ITEMS"]
-    if done:
-        steps = ["vbcgcd discover NEW-ITEMS", "vbcgcd predict ITEMS", "vbcgcd report"]
+    live, records = here.categories(n_samples=0), here.sessions(undone=False)
+    last = records[-1] if records else None
+    unlabelled = {record.session for record in records if record.command == "discover"}
+    discovered = sum(info.birth in unlabelled for info in live)
+    steps = ["vbcgcd learn LABELLED-DATA"]
+    if records:
+        steps = ["vbcgcd discover DATA", "vbcgcd predict DATA", "vbcgcd report"]
     return {
         "workspace": os.path.abspath(here.path),
         "embedder": here.embedder,
         "categories": len(live),
-        "labelled": len(live) - found,
-        "found": found,
-        "items": sum(info.size for info in live),
-        "sessions": len(done),
+        "labelled": len(live) - discovered,
+        "discovered": discovered,
+        "items": here.count_items(),
+        "sessions": len(records),
         "last_session": None
         if last is None
         else {key: getattr(last, key) for key in ("session", "command", "source", "time", "rows")},
-        "last_command": described(here, here.last_command().commit),
+        "last_command": describe(here, here.last_command().commit),
         "next": steps,
     }

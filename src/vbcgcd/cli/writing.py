@@ -1,4 +1,4 @@
-"""Predictions into a file: CSV, JSON lines or Parquet, by the ending of its name."""
+"""Predictions in a file: CSV, JSON lines or Parquet, by its extension."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from vbcgcd.cli.common import wrong
+from vbcgcd.errors import DiskError, InputError, MissingFileError
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import Predictions
@@ -21,59 +21,62 @@ __all__ = ["FORMATS", "check_output", "write_predictions"]
 
 
 def check_output(output: Path, data: Path) -> None:
-    """Raise where predictions for ``data`` cannot go to ``output``; before any work is done."""
+    """Raise if predictions for ``data`` cannot be written to ``output``, before any work is done."""
     if output.suffix.lower() not in FORMATS:
-        raise wrong(f"{output} is not known by its ending; predictions are {', '.join(FORMATS)}.")
+        ending = f"Unsupported file type {output.suffix!r}" if output.suffix else f"{output} has no extension"
+        raise InputError(f"{ending}; predictions can be saved as {', '.join(FORMATS)}.", option="output")
     if output.is_dir():
-        raise wrong(f"{output} is a folder; give the name of a file.")
+        raise InputError(f"{output} is a folder; give the name of a file.", option="output")
     folder = os.path.dirname(os.path.abspath(output))
     if not os.path.isdir(folder):
-        raise wrong(f"There is no folder {folder} to hold {output.name}; make it first.")
+        raise MissingFileError(f"There is no folder {folder}; create it first.", option="output")
     if output.exists() and data.exists() and output.samefile(data):
-        raise wrong(f"{output} is the data itself; choose another name for the predictions.")
+        raise InputError(
+            f"{output} is the data itself; choose another name for the predictions.", option="output"
+        )
     if output.suffix.lower() == ".parquet":
-        from vbcgcd.workspace.assignments import check_pyarrow
+        from vbcgcd.workspace.log.files import check_pyarrow
 
         check_pyarrow()
 
 
-def write_predictions(found: Predictions, output: Path) -> None:
-    """Write one row for each item; the file appears whole or stays as it was."""
+def write_predictions(answers: Predictions, output: Path) -> None:
+    """Write one row for each item; on any error the file stays as it was."""
     from vbcgcd.archive import written_whole
 
     write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[output.suffix.lower()]
     try:
         with written_whole(output) as file:
-            write(found, file)
+            write(answers, file)
     except OSError as error:
-        raise wrong(f"Cannot write {output}: {error.strerror or error}.") from None
+        raise DiskError.writing(output, error) from None
 
 
-def _csv(found: Predictions, file: BinaryIO) -> None:
+def _csv(answers: Predictions, file: BinaryIO) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    rows = found.rows()
+    rows = answers.rows()
     first = next(rows)
     writer = csv.DictWriter(text, list(first), lineterminator="\n")
     writer.writeheader()
     for row in itertools.chain([first], rows):
-        writer.writerow({key: _short(value) for key, value in row.items()})
+        writer.writerow({key: _six_digits(value) for key, value in row.items()})
     text.flush()
     text.detach()
 
 
-def _jsonl(found: Predictions, file: BinaryIO) -> None:
-    for row in found.rows():
+def _jsonl(answers: Predictions, file: BinaryIO) -> None:
+    for row in answers.rows():
         file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def _parquet(found: Predictions, file: BinaryIO) -> None:
-    from vbcgcd.workspace.assignments import check_pyarrow
+def _parquet(answers: Predictions, file: BinaryIO) -> None:
+    from vbcgcd.workspace.log.files import check_pyarrow
 
     arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
-    rows = list(found.rows())
+    rows = list(answers.rows())
     columns = {name: [row[name] for row in rows] for name in rows[0]}
     parquet.write_table(arrow.table(columns), file, compression="zstd")
 
 
-def _short(value: Any) -> Any:
+def _six_digits(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value

@@ -1,4 +1,4 @@
-"""The walk-through of a workspace on real data that ships with scikit-learn: handwritten digits."""
+"""A tour of the workspace on real data that ships with scikit-learn: handwritten digits."""
 
 from vbcgcd.demo.walk import run_demo
 

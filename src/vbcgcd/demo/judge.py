@@ -1,4 +1,4 @@
-"""How well the workspace does: the only part of the demo that knows what the pictures show."""
+"""How well the workspace does: the only part of the demo that knows which digits the pictures show."""
 
 from __future__ import annotations
 
@@ -10,34 +10,36 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
 
-from vbcgcd.study.scoring import FrozenMatch, SessionScore, score_session
+from vbcgcd.study.scoring import FrozenMatch, SessionScore, discovery, forgetting, score_session
 from vbcgcd.workspace import Workspace
 
 Array = NDArray[Any]
 
-__all__ = ["Judge", "Judged"]
+__all__ = ["Judge", "Verdict", "accuracy_table"]
 
 
 @dataclass(frozen=True)
-class Judged:
-    """One session, judged.
+class Verdict:
+    """How well one session went.
 
     Parameters
     ----------
     session : str
     pictures : int
-    found, novel : int
-        Categories found, and digits that were new.
+    digits : int
+        How many digits were novel.
     names : tuple of str
-        What the found categories were named.
+        Names of the categories that were discovered.
     score : SessionScore
     """
 
     session: str
     pictures: int
-    found: int
-    novel: int
+    digits: int
     names: tuple[str, ...]
     score: SessionScore
 
@@ -50,10 +52,10 @@ class Judge:
     workspace : Workspace
         After the base session.
     pictures : Path
-        The folder of the folders.
-    truth : dict of str to dict
-        As ``write_pictures`` gives it.
-    labelled : dict of id -> name
+        The folder that contains the folders of pictures.
+    truth : mapping of str -> mapping
+        The digit of each picture of each folder, as ``write_pictures`` returns it.
+    labelled : mapping of id -> name
         Categories of the base session.
     """
 
@@ -70,23 +72,35 @@ class Judge:
         self.match.of.update(labelled)
         self._days: dict[str, tuple[Array, Array]] = {}
 
-    def base(self) -> Judged:
+    def base(self) -> Verdict:
         """The base session."""
         score = self._score(np.array([], dtype=str))
-        return Judged("0 (labelled)", len(self.truth["labelled"]), 0, 0, (), score)
+        return Verdict("0 (labelled)", len(self.truth["labelled"]), 0, (), score)
 
-    def shown_by(self, day: str, found: Sequence[int]) -> dict[int, str]:
-        """The digit that most pictures of each found category show, as somebody would see who looked."""
-        ids, shown = self._day(day)
-        return {i: Counter(shown[ids == i].tolist()).most_common(1)[0][0] for i in found if (ids == i).any()}
+    def majority(self, day: str, categories: Sequence[int]) -> dict[int, str]:
+        """The digit that most pictures of each category show, as somebody who looked at them would say."""
+        ids, digits = self._day(day)
+        return {
+            i: Counter(digits[ids == i].tolist()).most_common(1)[0][0] for i in categories if (ids == i).any()
+        }
 
-    def session(self, number: int, day: str, novel: Sequence[str], named: Mapping[int, str]) -> Judged:
-        """Match the categories found on a day, once and for good, and score; then its digits are known."""
-        ids, shown = self._day(day)
-        self.match.add(np.array(list(named), dtype=np.intp), ids, shown, np.array(novel))
+    def session(self, number: int, day: str, novel: Sequence[str], names: Mapping[int, str]) -> Verdict:
+        """Match the novel categories of a day to its novel digits, once and for all, and score.
+
+        Parameters
+        ----------
+        number : int
+        day : str
+        novel : sequence of str
+            The digits that are novel on that day; from now on they are known.
+        names : mapping of id -> name
+            The categories that were discovered.
+        """
+        ids, digits = self._day(day)
+        self.match.add(np.array(list(names), dtype=np.intp), ids, digits, np.array(novel))
         score = self._score(np.array(novel))
         self.known = np.concatenate([self.known, np.array(novel)])
-        return Judged(f"{number} ({day})", len(ids), len(named), len(novel), tuple(named.values()), score)
+        return Verdict(f"{number} ({day})", len(ids), len(novel), tuple(names.values()), score)
 
     def _day(self, day: str) -> tuple[Array, Array]:
         """The answers for a day as they were right after its session."""
@@ -100,7 +114,32 @@ class Judge:
         return answers.category, np.array([self.truth[folder][name] for name in answers.references])
 
     def _score(self, novel: Array) -> SessionScore:
-        ids, shown = self._answers("held-out")
-        seen = np.isin(shown, np.concatenate([self.known, novel]))
-        correct = self.match.correct(ids[seen], shown[seen])
-        return score_session(correct, shown[seen], self.labelled, self.known, novel)
+        ids, digits = self._answers("held-out")
+        so_far = np.isin(digits, np.concatenate([self.known, novel]))
+        correct = self.match.correct(ids[so_far], digits[so_far])
+        return score_session(correct, digits[so_far], self.labelled, self.known, novel)
+
+
+def accuracy_table(verdicts: Sequence[Verdict]) -> RenderableType:
+    """Accuracy after each session, and the summary of all of them."""
+    base, *sessions = verdicts
+    table = Table(title="Accuracy on held-out pictures, % (frozen scoring)", title_justify="left")
+    for column in ("session", "pictures", "discovered", "named", "All", "Old", "New"):
+        table.add_column(column, justify="left" if column in ("session", "named") else "right")
+    table.add_row(base.session, str(base.pictures), "", "", _percent(base.score.all), "", "")
+    for one in sessions:
+        values = map(_percent, (one.score.all, one.score.old, one.score.new))
+        discovered = f"{len(one.names)} of {one.digits}"
+        table.add_row(one.session, str(one.pictures), discovered, Text(", ".join(one.names)), *values)
+    scores = [one.score for one in sessions]
+    legend = (
+        "All: all digits so far. Old: those known before the session. New: those that are novel in it. A "
+        "discovered category counts as the digit it matches best on the pictures of its own day, once and "
+        f"for all. Forgetting M_f: {100 * forgetting(base.score.all, scores):.1f} points. Discovery M_d: "
+        f"{100 * discovery(scores):.1f} %."
+    )
+    return Group(table, Text(legend))
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.1f}"

@@ -1,0 +1,132 @@
+"""Categories: the list, one in full, and what a change to them did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from vbcgcd.show.tables import add_row, facts, grid, number, sample_line, user_text
+from vbcgcd.words import NAMED_BY, item_name, one_line, plural, series
+
+if TYPE_CHECKING:
+    from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo
+
+__all__ = ["categories", "category", "change", "retired_category"]
+
+
+def categories(infos: Sequence[CategoryInfo], *, total: int) -> RenderableType:
+    """One line for each category; ``total`` is how many there are without a search."""
+    if not infos:
+        return Text("No category matches." if total else "No categories yet.")
+    table = grid(">id", "**name", ">items", ">session", ">spread", "**nearest", "***typical items")
+    for info in infos:
+        live = info.status == "live"
+        samples = sample_line(info.samples, info.sample_texts, info.sample_sources)
+        add_row(
+            table,
+            str(info.id),
+            info.name,
+            f"{info.size:,}",
+            str(info.birth),
+            number(info.spread) if live else "",
+            "" if info.nearest is None else f"{info.nearest} {info.nearest_name}",
+            samples if live else _fate(info),
+            style="" if live else "dim",
+        )
+    count = plural(total, "category", "categories")
+    count = count if len(infos) == total else f"{len(infos):,} of {count}"
+    legend = "session: the one that added it; spread: how widely its items scatter, usually near 1"
+    legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
+    return Group(table, Text(f"{count}. {legend}.", style="dim"))
+
+
+def category(
+    view: CategoryView, names: Mapping[int, str], texts: Mapping[tuple[int, str], str]
+) -> RenderableType:
+    """One category in full.
+
+    Parameters
+    ----------
+    view : CategoryView
+    names : mapping of id -> name
+        Of the live categories.
+    texts : mapping of (commit, reference) -> str
+        Texts of the items, where they are available.
+    """
+    parts: list[RenderableType] = [_head(view.info), _facts(view)]
+    if view.typical:
+        table = _items(view.typical, names, texts, second=False)
+        parts += [Text(), Text("Most typical items", style="bold"), table]
+    if view.doubtful:
+        table = _items(view.doubtful, names, texts, second=True)
+        parts += [Text(), Text("Most doubtful items", style="bold"), table]
+    return Group(*parts)
+
+
+def retired_category(info: CategoryInfo) -> RenderableType:
+    """A category that is no longer live."""
+    return Group(_head(info), Text(f"Retired: {_fate(info)}."))
+
+
+def change(result: CategoryResult, before: str = "") -> RenderableType:
+    """What rename, merge, split or drop did; ``before`` is the old name of a renamed category."""
+    added = [f"{i} {one_line(name)!r}" for i, name in result.categories.items()]
+    retired = [f"{i} {one_line(name)!r}" for i, name in result.retired.items()]
+    if result.command == "rename":
+        return Text(
+            f"Renamed category {next(iter(result.categories))} from {one_line(before)!r} to "
+            f"{one_line(next(iter(result.categories.values())))!r}."
+        )
+    if result.command == "merge":
+        return Text(f"Merged {series(retired)} into the new category {added[0]}.")
+    if result.command == "split":
+        parts = (
+            f"{name} ({plural(result.counts.get(i, 0), 'item')})"
+            for i, name in zip(result.categories, added, strict=True)
+        )
+        return Text(f"Split {retired[0]} into {series(list(parts))}.")
+    return Text(f"Dropped {retired[0]}. From now on similar items go to the other categories.")
+
+
+def _head(info: CategoryInfo) -> Text:
+    return Text.assemble((f"{info.id}  ", "dim"), (one_line(info.name), "bold"))
+
+
+def _facts(view: CategoryView) -> Table:
+    info = view.info
+    by_session = ", ".join(f"{n:,} in session {session}" for session, n in view.by_session.items())
+    nearest = f"{info.nearest} {one_line(info.nearest_name)}, at distance {number(info.nearest_distance, 1)}"
+    return facts(
+        {
+            "named by": NAMED_BY.get(info.named_by, info.named_by),
+            "added in": f"session {info.birth}",
+            "items": f"{info.size:,}" + (f" ({by_session})" if by_session else ""),
+            "spread": number(info.spread),
+            "nearest": "" if info.nearest is None else nearest,
+            "made from": series([str(parent) for parent in info.parents]),
+        }
+    )
+
+
+def _items(
+    items: Sequence[ItemInfo], names: Mapping[int, str], texts: Mapping[tuple[int, str], str], *, second: bool
+) -> Table:
+    words = ["*****text"] if any(texts.values()) else []
+    runner_up = ["**second choice", ">prob."] if second else []
+    table = grid("item" if words else "**item", *words, ">prob.", *runner_up, ">novelty", ">session")
+    for item in items:
+        text = [texts.get((item.commit, item.reference), "")] if words else []
+        other = "" if item.second is None else names.get(item.second, str(item.second))
+        others = [other, number(item.second_probability) if other else ""] if second else []
+        name = user_text(item_name(item.reference, item.source), limit=40 if words else 400)
+        probability = number(item.probability)
+        add_row(table, name, *text, probability, *others, number(item.novelty), str(item.session))
+    return table
+
+
+def _fate(info: CategoryInfo) -> str:
+    return f"{info.status} into {series([str(i) for i in info.into])}" if info.into else info.status

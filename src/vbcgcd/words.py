@@ -1,0 +1,134 @@
+"""Numbers, dates, names and lists as people read them: the same in the terminal and in the report."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import PurePath
+from typing import Any
+
+__all__ = ["NAMED_BY", "date", "file_size", "item_name", "moment", "one_line", "percent", "plural", "series"]
+
+#: Where the name of a category comes from, as the end of "named by ...".
+NAMED_BY = {
+    "label": "its label",
+    "user": "you",
+    "terms": "its most distinctive terms",
+    "likeness": "the categories it resembles",
+    "number": "its number",
+}
+_JOINERS = "\u200c\u200d"  # parts of words and of emoji
+
+
+def plural(n: int, one: str, many: str | None = None) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> plural(1, "item"), plural(1200, "item"), plural(2, "category", "categories")
+    ('1 item', '1,200 items', '2 categories')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def series(parts: Sequence[str], most: int | None = None) -> str:
+    """Parts of a sentence in a row; after the first ``most`` of them, how many more there are.
+
+    Examples
+    --------
+    >>> series(["a"]), series(["a", "b", "c"]), series(["a", "b", "c", "d"], most=2)
+    ('a', 'a, b and c', 'a, b and 2 more')
+    """
+    if most is not None and len(parts) > most:
+        return f"{', '.join(parts[:most])} and {len(parts) - most:,} more"
+    return " and ".join(part for part in (", ".join(parts[:-1]), *parts[-1:]) if part)
+
+
+def percent(share: float) -> str:
+    """A share in percent.
+
+    Examples
+    --------
+    >>> percent(0.051), percent(0.0004), percent(1.0), percent(0.0)
+    ('5.1 %', '0.04 %', '100.0 %', '0.0 %')
+    """
+    value = 100 * share
+    return f"{value:.1f} %" if value >= 0.1 or value == 0 else f"{value:.1g} %"
+
+
+def file_size(n_bytes: float) -> str:
+    """Bytes in a unit that fits.
+
+    Examples
+    --------
+    >>> file_size(900), file_size(48_300), file_size(2_500_000)
+    ('900 bytes', '48 kB', '2.5 MB')
+    """
+    for unit, factor in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if n_bytes >= factor:
+            value = n_bytes / factor
+            return f"{value:.1f} {unit}" if value < 10 else f"{value:,.0f} {unit}"
+    return f"{n_bytes:.0f} bytes"
+
+
+def date(iso: str) -> str:
+    """The day of a time in ISO 8601; a text that is not a time is returned as it is.
+
+    Examples
+    --------
+    >>> date("2026-03-01T14:05:33+00:00")
+    '1 Mar 2026'
+    """
+    return _format_time(iso, "%b %Y")
+
+
+def moment(iso: str) -> str:
+    """Day and time, to the minute.
+
+    Examples
+    --------
+    >>> moment("2026-03-01T14:05:33+00:00")
+    '1 Mar 2026, 14:05'
+    """
+    return _format_time(iso, "%b %Y, %H:%M")
+
+
+def _format_time(iso: str, pattern: str) -> str:
+    try:
+        time = datetime.fromisoformat(iso)
+    except ValueError:
+        return one_line(iso, 20)
+    return f"{time.day} {time:{pattern}}"
+
+
+def item_name(reference: str, source: str) -> str:
+    """What to call an item: a picture includes its folder, since other folders may hold the same file name.
+
+    Examples
+    --------
+    >>> item_name("0032.png", "photos/monday"), item_name("17", "tickets.csv")
+    ('monday/0032.png', '17')
+    """
+    return f"{PurePath(source).name}/{reference}" if source and PurePath(reference).suffix else reference
+
+
+def one_line(value: Any, limit: int = 400) -> str:
+    r"""A text on one short line, without anything that moves the cursor or turns the direction of writing.
+
+    Examples
+    --------
+    >>> one_line("two\nlines \x1b[31mred")
+    'two lines �[31mred'
+    """
+    raw = str(value)
+    line = " ".join(raw[: 4 * limit].split())
+    line = "".join(letter for letter in map(_harmless, line) if letter)
+    return line if len(line) <= limit and len(raw) <= 4 * limit else f"{line[: limit - 1]}…"
+
+
+def _harmless(letter: str) -> str:
+    kind = unicodedata.category(letter)
+    if kind == "Cf":
+        return letter if letter in _JOINERS else ""
+    return "�" if kind in ("Cc", "Cs", "Zl", "Zp") else letter

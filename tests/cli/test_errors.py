@@ -1,0 +1,266 @@
+"""Errors of users: one clear message on the error stream, the exit code of its kind, and no file changed."""
+
+import errno
+import os
+import shlex
+
+import numpy as np
+import pytest
+
+from vbcgcd.cli.common import ExitCode
+from vbcgcd.workspace.log.lock import WriteLock
+
+
+@pytest.fixture
+def data(place):
+    """Files that something is wrong with."""
+    rng = np.random.default_rng(0)
+    np.savez(place / "wide.npz", x=rng.normal(size=(5, 9)))
+    np.savez(place / "nan.npz", x=np.full((5, 6), np.nan))
+    np.savez(place / "no-rows.npz", x=np.zeros((0, 6)))
+    numbers = "1,2,3,4,5,6"
+    texts = {
+        "empty.csv": "",
+        "header.csv": "text,label\n",
+        "texts.csv": "text,label\nhello,a\nbye,b\n",
+        "two.csv": f"text,{','.join(f'e{k}' for k in range(8))}\nhello,1,2,3,4,5,6,7,8\n",
+        "mixed.jsonl": '{"embedding": [1, 2, 3, 4, 5, 6]}\n{"embedding": "hello"}\n',
+        "mixed-labels.jsonl": f'{{"v": [{numbers}], "label": 1}}\n{{"v": [{numbers}], "label": "x"}}\n',
+        "images.csv": "image,label\na.png,x\nb.png,y\n",
+        "sheet.xlsx": "x",
+        "broken.zip": "x",
+    }
+    for name, text in texts.items():
+        (place / name).write_text(text)
+    (place / "latin.csv").write_bytes("text,label\ncafé,a\n".encode("latin-1"))
+    (place / "folder").mkdir()
+
+
+#: A command line, and what its message has to name: the file, value, option or command that matters.
+CASES = {
+    "learn ../absent.csv": "../absent.csv",
+    "learn ../empty.csv": "../empty.csv",
+    "learn ../header.csv": "no rows",
+    "learn ../no-rows.npz": "../no-rows.npz",
+    "discover ../wide.npz": "9",
+    "discover ../nan.npz": "NaN",
+    "predict ../texts.csv": "../texts.csv",
+    "learn ../two.csv": "../two.csv",
+    "learn ../mixed.jsonl": "../mixed.jsonl",
+    "learn ../mixed-labels.jsonl": "'x'",
+    "learn ../latin.csv": "line 2",
+    "learn ../images.csv": "2 of 2",
+    "learn ../sheet.xlsx": "sheet.xlsx",
+    "learn .": "workspace",
+    "learn ../folder": "../folder",
+    "learn ../batch.npz": "label",
+    "learn ../labelled.npz": "session 0",
+    "discover ../batch.npz": "session 1",
+    "learn ../labelled.npz --label z --again": "'z'",
+    "learn ../texts.csv --text body": "'body'",
+    "learn": "DATA",
+    "discover ../batch.npz --n-novel 0": "--n-novel",
+    "discover ../batch.npz --n-novel 51 --again": "from 0 to 50",
+    "discover ../batch.npz --again --n-novel 99999999999999999999": "from 0 to 50",
+    "discover .": "is a workspace",
+    "predict ../probe.npz --reject 2": "2",
+    "predict ../probe.npz -o ../probe.npz": "--output",
+    "predict ../texts.csv -o ../texts.csv": "--output: ../texts.csv is the data",
+    "predict ../texts.csv -o ../folder/../texts.csv": "is the data",
+    "predict ../probe.npz -o ../no/x.csv": "--output: There is no folder",
+    "predict ../probe.npz -o x.txt": "'.txt'",
+    "predict ../probe.npz --split x": "--split",
+    "explain nothing": "'nothing'",
+    "explain ../probe.npz --row 40": "39",
+    "explain ../a.png": "../a.png",
+    "categories show 99": "99",
+    "categories show 1000000000000000000000000": "'1000000000000000000000000'",
+    "categories show cta": "Did you mean 0 'cat'?",
+    "categories rename 0 dog": "'dog'",
+    "categories rename 0 ''": "empty",
+    "categories merge 0": "two",
+    "categories merge 0 cat": "different",
+    "categories split 0 ../probe.npz --parts 30": "60",
+    "categories split 0 ../probe.npz --name x": "2",
+    "categories split 0 .": "is a workspace",
+    "categories drop x": "'x'",
+    "categories undo": "'vbcgcd undo'",
+    "categories redo": "redo",
+    "categories --sort weight": "--sort",
+    "categories --json show 0": "Put --json after 'show'",
+    "categories --all drop 0": "Put --all after 'drop'",
+    "redo": "redo",
+    "init": "workspace",
+    "init inner": "inside the workspace",
+    "init ../folder/x/y": "folder",
+    "init ../probe.npz": "is a file",
+    "init ../n --set x": "--set",
+    "init ../n --set colour=1": "'colour'",
+    "init ../n --set model.colour=1": "'colour'",
+    "init ../n --set reject.x=1": "'reject.x'",
+    "init ../n --kind video": "'video'",
+    "import ../absent.zip ../n": "../absent.zip",
+    "import ../probe.npz ../n": "not an export",
+    "import ../broken.zip inner": "inside the workspace",
+    "export ../broken.zip": "--force",
+    "export ../no/x.zip": "no folder",
+    "config colour": "'colour'",
+    "config colour 1": "'colour'",
+    "config sample many": "'many'",
+    "config model.covariance full": "model",
+    "report -o x.txt": "--output",
+    "report -o ../no/x.html": "no folder",
+    "status -w ../folder": "'vbcgcd init ../folder'",
+    "status -w ../absent": "../absent",
+}
+
+
+@pytest.mark.parametrize("line", CASES)
+def test_wrong_input_is_one_message_and_changes_nothing(line, run, animals, data, tree, place):
+    before = tree(place)
+    result = run(*shlex.split(line), code=2)
+    assert CASES[line] in " ".join(result.stderr.replace("│", " ").split())
+    assert result.stdout == ""
+    assert tree(place) == before
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "learn x.csv",
+        "discover x.csv",
+        "predict x.csv",
+        "explain hello",
+        "categories",
+        "categories show 1",
+        "undo",
+        "redo",
+        "sessions",
+        "config",
+        "report",
+        "export x.zip",
+        "status",
+        "verify",
+    ],
+)
+def test_without_a_workspace_every_command_says_how_to_make_one(line, run, place):
+    assert "vbcgcd init NAME" in run(*line.split(), code=2).stderr
+    assert list(place.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "word"),
+    [
+        ("discover ../batch.npz", "learn"),
+        ("predict ../batch.npz", "learn"),
+        ("explain hello", "learn"),
+        ("categories show cat", "vbcgcd learn"),
+        ("categories drop 0", "category 0"),
+        ("undo", "undo"),
+        ("learn ../batch.npz", "label"),
+    ],
+)
+def test_what_needs_a_base_session_says_so(line, word, run, template, tree, monkeypatch, place):
+    run("init", "new")
+    (place / "batch.npz").write_bytes((template / "batch.npz").read_bytes())
+    monkeypatch.chdir(place / "new")
+    before = tree(place)
+    assert word in run(*line.split(), code=2).stderr
+    assert tree(place) == before
+
+
+def test_a_damaged_export_is_told_from_wrong_input(run, place, data, tree):
+    before = tree(place)
+    assert "broken.zip" in run("import", "broken.zip", "n", code=ExitCode.DAMAGED).stderr
+    assert tree(place) == before
+
+
+def test_another_writer_is_named(run, animals, tree):
+    with WriteLock(animals / ".lock", "discover"):
+        before = tree(animals)
+        for line in ("learn ../labelled.npz", "categories drop 0", "undo", "config sample 1"):
+            message = run(*line.split(), code=ExitCode.BUSY).stderr
+            assert f"process {os.getpid()}" in message
+            assert "discover, since" in message
+        assert tree(animals) == before
+        run("categories")  # readers need not wait
+    run("categories", "drop", 0)
+
+
+def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(errno.EROFS, "Read-only file system")
+
+    before = tree(animals)
+    monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
+    for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
+        assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
+    monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
+    for line in ("predict ../probe.npz -o out.csv", "report"):
+        assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
+    monkeypatch.undo()
+    assert tree(animals) == before
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="the superuser may write everywhere")
+def test_a_folder_without_permission_is_one_message(run, animals, tree):
+    before = tree(animals)
+    animals.chmod(0o555)
+    try:
+        result = run("predict", "../probe.npz", "-o", "out.csv", code=ExitCode.DISK)
+        assert "Permission denied" in result.stderr
+    finally:
+        animals.chmod(0o755)
+    assert tree(animals) == before
+
+
+def test_a_label_of_ten_megabytes_is_refused(run, animals, place, tree):
+    (place / "huge.csv").write_text(f"e0,e1,e2,e3,e4,e5,label\n1,2,3,4,5,6,{'a' * 10_000_000}\n")
+    before = tree(place)
+    message = run("learn", "../huge.csv", code=2).stderr
+    assert "has 10000000 characters" in message
+    assert len(message) < 500
+    assert tree(place) == before
+
+
+def test_a_text_of_ten_megabytes_is_taken_and_shown_cut(run, letters, place):
+    (place / "huge.csv").write_text(f"text\n{'card' * 2_500_000}\ncard card\n")
+    output = run("predict", "../huge.csv").output
+    assert max(map(len, output.splitlines())) <= 100
+    assert len(output) < 3000
+
+
+def test_other_embedders_are_refused(run, letters, tree, place, monkeypatch):
+    np.savez(place / "other.npz", x=np.ones((3, 6)), embedder="minilm", fingerprint="f" * 32)
+    before = tree(place)
+    message = run("discover", "../other.npz", code=2).stderr
+    assert "This workspace is for texts" in message
+    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **o: other)
+
+    class Other:
+        name, kind, fingerprint, batch_size, dimension = "other", "text", "other-1", 64, 6
+
+    other = Other()
+    message = run("discover", "../batch.csv", "--again", code=2).stderr
+    assert "was made with the embedder 'words'" in message
+    assert tree(place) == before
+
+
+def test_items_that_cannot_be_embedded_are_named_and_the_rest_is_read(run, letters, place):
+    (place / "some.csv").write_text('text\ncard card\n""\ntable table\n')
+    result = run("predict", "../some.csv", "-o", "out.csv")
+    assert "1 of 3 items could not be embedded" in result.stderr
+    assert "1: " in result.stderr
+    assert (letters / "out.csv").read_text().splitlines()[2].startswith("2,")
+
+
+def test_an_error_with_json_leaves_standard_output_empty(run, animals):
+    result = run("categories", "show", "99", "--json", code=2)
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+
+
+def test_escapes_in_a_message_do_not_reach_the_terminal(run, animals):
+    result = run("learn", "\x1b[31mred.csv", code=2)
+    assert "\x1b" not in result.stderr
+    assert "red.csv" in result.stderr

@@ -1,0 +1,37 @@
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vbcgcd.words import date, moment, one_line, series
+
+
+@settings(max_examples=60)
+@given(st.text(max_size=300), st.integers(2, 50))
+def test_any_text_becomes_one_short_line(text, limit):
+    line = one_line(text, limit)
+    assert len(line) <= limit
+    assert not any(ord(letter) < 32 or 0x7F <= ord(letter) < 0xA0 for letter in line)
+    assert len(line.splitlines()) <= 1
+
+
+def test_ordinary_texts_stay_as_they_are():
+    assert one_line("naïve – 鶏 [x]") == "naïve – 鶏 [x]"
+    assert one_line("a" * 10_000_000, 50) == "a" * 49 + "…"
+
+
+@pytest.mark.parametrize(
+    ("parts", "most", "text"),
+    [
+        ([], None, ""),
+        (["a"], 1, "a"),
+        (["a", "b"], None, "a and b"),
+        (["a", "b", "c"], 3, "a, b and c"),
+        (["a", "b", "c"], 1, "a and 2 more"),
+    ],
+)
+def test_series(parts, most, text):
+    assert series(parts, most) == text
+
+
+def test_what_is_not_a_time_is_shown_as_it_is():
+    assert date("soon") == moment("soon") == "soon"
