@@ -62,7 +62,7 @@ def categories(
 ) -> None:
     """List the categories, or work on them: show, rename, merge, split, drop, undo, redo.
 
-    Refer to a category by its id (12 or #12) or its name. If a name looks like an id, the id wins.
+    Refer to a category by its id (12 or #12) or its name. Write #12 if 12 is also a name.
 
     Example: vbcgcd categories --sort size
 
@@ -112,11 +112,12 @@ def show(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    retired = _retired(here, category)
-    if retired is not None:
+    meant = here.category(category, retired=True)
+    chosen = meant.id
+    if not meant.live:
+        [retired] = here.categories(n_samples=0, retired=True, only=[chosen])
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
-    chosen = a.category_id(here, category)
     every = here.overview(n_items=n, n_map=0).categories
     view = next(view for view in every if view.info.id == chosen)
     texts = _texts(here, (*view.typical, *view.doubtful))
@@ -134,13 +135,6 @@ def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], 
     return {(item.commit, item.reference): part.text for item, part in zip(items, contents, strict=True)}
 
 
-def _retired(here: Workspace, key: str) -> CategoryInfo | None:
-    """The retired category with this id."""
-    digits = key.strip().removeprefix("#")
-    retired = (info for info in here.categories(n_samples=0, retired=True) if info.status != "live")
-    return next((info for info in retired if str(info.id) == digits), None)
-
-
 @app.command()
 @errors_are_messages
 def rename(
@@ -156,9 +150,8 @@ def rename(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    chosen = a.category_id(here, category)
-    before = here.category(chosen).name
-    result = here.rename(chosen, name)
+    before = here.category(category).name
+    result = here.rename(category, name)
     finish(result, as_json, lambda: render.change(result, before), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
@@ -179,7 +172,7 @@ def merge(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    result = here.merge([a.category_id(here, key) for key in categories], name)
+    result = here.merge(categories, name)
     finish(result, as_json, lambda: render.change(result), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
@@ -214,10 +207,9 @@ def split(
 
     columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=rows, kind=kind)
     here = a.open_workspace(workspace)
-    chosen = a.category_id(here, category)
     with working("splitting") as steps:
         result = here.split(
-            chosen,
+            category,
             a.check_data(data),
             n_parts,
             names=names or None,
@@ -244,7 +236,7 @@ def drop(category: a.Category, workspace: a.Place = None, as_json: AsJson = Fals
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    result = here.drop(a.category_id(here, category))
+    result = here.drop(category)
     finish(result, as_json, lambda: render.change(result), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
