@@ -8,7 +8,18 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import Any
 
-__all__ = ["NAMED_BY", "date", "file_size", "item_name", "moment", "one_line", "percent", "plural", "series"]
+__all__ = [
+    "NAMED_BY",
+    "date",
+    "file_size",
+    "item_name",
+    "moment",
+    "one_line",
+    "percent",
+    "plural",
+    "series",
+    "source_name",
+]
 
 #: Where the name of a category comes from, as the end of "named by ...".
 NAMED_BY = {
@@ -110,7 +121,18 @@ def item_name(reference: str, source: str) -> str:
     >>> item_name("0032.png", "photos/monday"), item_name("17", "tickets.csv")
     ('monday/0032.png', '17')
     """
-    return f"{PurePath(source).name}/{reference}" if source and PurePath(reference).suffix else reference
+    return f"{source_name(source)}/{reference}" if source and PurePath(reference).suffix else reference
+
+
+def source_name(source: str) -> str:
+    """The last part of a path: the name of a file or folder.
+
+    Examples
+    --------
+    >>> source_name("data/monday/"), source_name("memory")
+    ('monday', 'memory')
+    """
+    return source.replace("\\", "/").rstrip("/").rpartition("/")[2] or source
 
 
 def one_line(value: Any, limit: int = 400) -> str:

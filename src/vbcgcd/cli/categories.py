@@ -117,10 +117,11 @@ def show(
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
     chosen = a.category_id(here, category)
-    every = here.overview(n_items=n, n_map=0).categories
-    view = next(view for view in every if view.info.id == chosen)
+    overview = here.overview(n_items=n, n_map=0)
+    view = next(view for view in overview.categories if view.info.id == chosen)
     texts = _texts(here, (*view.typical, *view.doubtful))
-    names = {other.info.id: other.info.name for other in every}
+    infos = (*(view.info for view in overview.categories), *overview.retired)
+    names = {info.id: info.name for info in infos}
     values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
