@@ -62,7 +62,8 @@ def categories(
 ) -> None:
     """List the categories, or work on them: show, rename, merge, split, drop, undo, redo.
 
-    Refer to a category by its id (12 or #12) or its name. If a name looks like an id, the id wins.
+    Refer to a category by its id (12 or #12) or its name.
+    If a name looks like an id, the id wins.
 
     Example: vbcgcd categories --sort size
 
@@ -205,8 +206,8 @@ def split(
 ) -> None:
     """Split a category by clustering the items of DATA that belong to it.
 
-    The parts are learned from these items alone, so give many: for example, the batch the category was
-    discovered in.
+    The parts are learned from these items alone, so give many:
+    for example, the batch in which the category was discovered.
 
     Example: vbcgcd categories split 75 monday.csv --parts 2 --name lost --name stolen
     """

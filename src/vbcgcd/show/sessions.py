@@ -125,9 +125,7 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
     """One line for each session."""
     if not records:
         return Text("No sessions yet.")
-    table = grid(
-        ">no.", "time (UTC)", "command", "*source", ">items", ">known", ">novel", ">added", ">no fit"
-    )
+    table = grid(">no.", ">date", "command", "*source", ">items", ">known", ">novel", ">added", ">no fit")
     for record in records:
         add_row(
             table,
