@@ -15,8 +15,9 @@ from rich.progress import Progress
 
 from common import console, load, table
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.study import Dataset
 from vbcgcd.study.plans import Plan, random_plan
-from vbcgcd.study.runner import Dataset, run_plan, upper_bound
+from vbcgcd.study.runner import run_plan, upper_bound
 
 #: Class orders; the number can be changed with VBCGCD_SEEDS.
 SEEDS = tuple(range(int(os.environ.get("VBCGCD_SEEDS", "3"))))
@@ -62,13 +63,13 @@ def measure(
     number_known: bool = True,
     changes: dict[str, Any] | None = None,
 ) -> tuple[tuple[str, ...], list[list[int]]]:
-    """One row of the table (means over seeds) and the numbers of categories found."""
+    """One row of the table (means over seeds) and the number of categories discovered in each session."""
     data = dataset(name)
     results, bounds = [], []
     for seed in SEEDS:
         plan = plan_of(name, data, seed, **(changes or {}))
         results.append(run_plan(make(), data, plan, number_known=number_known))
-        bounds.append(upper_bound(make, data, plan).all)
+        bounds.append(upper_bound(make, data, plan).final.all)
     share = [r.final.all / u for r, u in zip(results, bounds, strict=True)]
 
     def percent(values: list[float]) -> str:
@@ -85,27 +86,27 @@ def measure(
         percent(bounds),
         f"{np.mean(share):.3f}",
         f"{np.std(share):.3f}",
-        f"{np.mean([np.mean(r.seconds) for r in results]):.1f}",
+        f"{np.mean([np.mean([s.seconds for s in r.sessions]) for r in results]):.1f}",
     )
-    return row, [r.found for r in results]
+    return row, [[s.n_discovered for s in r.sessions] for r in results]
 
 
 def show(title: str, jobs: list[tuple[str, str, Callable[[], Any], dict[str, Any]]]) -> None:
-    rows, found = [], []
+    rows, counts = [], []
     with Progress(console=console, transient=True) as progress:
         task = progress.add_task(title, total=len(jobs))
         for name, variant, make, options in jobs:
             row, numbers = measure(name, variant, make, **options)
             rows.append(row)
             progress.console.print("  ".join(row), style="dim")
-            found.append((name, variant, numbers))
+            counts.append((name, variant, numbers))
             progress.advance(task)
     table(f"{title} (frozen scoring, mean of {len(SEEDS)} class orders)", COLUMNS, rows)
     if any(not options.get("number_known", True) for *_, options in jobs):
         table(
-            "Novel categories found in each session",
+            "Novel categories discovered in each session",
             ("dataset", "estimator", *(f"order {s}" for s in SEEDS)),
-            [(n, v, *(" ".join(map(str, k)) for k in numbers)) for n, v, numbers in found],
+            [(n, v, *(" ".join(map(str, k)) for k in numbers)) for n, v, numbers in counts],
         )
 
 
@@ -129,7 +130,7 @@ def ablation_table() -> None:
 
 
 def unknown_table() -> None:
-    show("Number never given", [(n, "rehearsal", CategoryDiscoverer, {"number_known": False}) for n in PLANS])
+    show("Number never known", [(n, "rehearsal", CategoryDiscoverer, {"number_known": False}) for n in PLANS])
 
 
 def count_table() -> None:

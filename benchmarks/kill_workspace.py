@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 from sklearn.datasets import load_digits
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import VbcgcdError
 from vbcgcd.workspace import Workspace
 
 #: Calls that change the disk, or wait for it.
@@ -214,7 +214,7 @@ def main() -> None:
                 outcome = every_step(folder, names=names)
             else:
                 outcome = random_kills(options.kills, folder, names=names, seed=options.seed)
-        except (AssertionError, InputError) as error:
+        except (AssertionError, VbcgcdError) as error:
             sys.exit(f"FAILED: {error}")
     for (command, state), count in sorted((+outcome).items()):
         print(f"{command:10s} {state:8s} {count:4d}")

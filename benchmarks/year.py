@@ -120,10 +120,10 @@ def run(
     for week in range(weeks):
         batch, before = stream.batch(week, rows), size_of(path)
         start = time.perf_counter()
-        found = workspace.discover(batch)
+        record = workspace.discover(batch)
         seconds = time.perf_counter() - start
         live = len(workspace.categories(n_samples=0))
-        grown, novel = size_of(path) - before, len(found.categories)
+        grown, novel = size_of(path) - before, record.n_novel
         told.append(Week(week + 1, seconds, grown, live, novel, stream.new(week)))
     return workspace, stream, told
 

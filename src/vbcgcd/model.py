@@ -236,7 +236,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raises a false alarm for one known row in twenty. In the ``direction`` geometry the angle counts and
         not the length: a row far out in the direction of a category is not novel.
         """
-        return self.novelty_.score(self._reduced(X), self.posterior_.mean)
+        reduced = self._reduced(X)
+        return self.novelty_.score(reduced, self.posterior_.mean)
 
     def predict(self, X: Any, *, reject: float | None = None, reject_label: Any = None) -> Array:
         """Most probable category of each row, array (N,).
@@ -353,7 +354,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self.posterior_.nbytes
 
     def _log_density(self, X: Any) -> Array:
-        return self.knowledge_.classifier.log_density(self._reduced(X), self.posterior_)
+        reduced = self._reduced(X)
+        return self.knowledge_.classifier.log_density(reduced, self.posterior_)
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "knowledge_"):

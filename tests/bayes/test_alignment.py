@@ -8,16 +8,13 @@ from vbcgcd.bayes import (
     AlignmentRule,
     Posterior,
     Prior,
-    Schedule,
     align,
     bhattacharyya,
     log_det_along_path,
     posterior_of,
-    run_svi,
     statistics_by_label,
     volume_ratio,
 )
-from vbcgcd.bayes.svi import SviInfo
 
 SEEDS = st.integers(0, 2**32 - 1)
 quick = settings(max_examples=30, deadline=None)
@@ -166,55 +163,10 @@ def test_tau_is_never_less_than_one_row():
     assert found.tau[0] == pytest.approx(1 / 500)
 
 
-def svi_with_rule(rows, known, target=0.0, **options):
-    prior = Prior(rows.shape[1], nu=8.0)
-    rule = AlignmentRule(np.asarray(known), target=target)
-    options = {"batch_size": None, "schedule": Schedule(delay=1000, forget=1)} | options
-    return run_svi(prior, rows, stop=rule, max_steps=400, patience=1000, **options)
-
-
-@pytest.mark.parametrize("target", [0.0, 0.5])
-@pytest.mark.parametrize("batch_size", [None, 50])
-def test_rule_stops_at_the_crossing_though_the_ratio_is_negative_at_the_start(target, batch_size):
-    rows = 3.0 * np.random.default_rng(0).normal(size=(200, 3))
-    known = [2.0, 2.5]  # larger than the prior's: R < 0 before the first step
-    goal = np.log(np.exp(known).mean()) + target
-    result = svi_with_rule(rows, known, target, batch_size=batch_size, random_state=0)
-    assert result.reason == "stopping rule"
-    volumes = np.array([info.log_det for info in result.trace])
-    assert len(volumes) > 1
-    assert (volumes[:-1] < goal).all()
-    assert volumes[-1] >= goal
-
-
-def test_rule_stops_at_the_crossing_from_above():
-    rows = 0.3 * np.random.default_rng(0).normal(size=(200, 3))
-    result = svi_with_rule(rows, [-2.0, -2.5])
-    goal = np.log(np.exp([-2.0, -2.5]).mean())
-    volumes = np.array([info.log_det for info in result.trace])
-    assert result.reason == "stopping rule"
-    assert len(volumes) > 1
-    assert (volumes[:-1] > goal).all()
-    assert volumes[-1] <= goal
-
-
-@pytest.mark.parametrize("known", [30.0, -30.0])
-def test_rule_lets_training_end_where_there_is_no_crossing(known):
-    rows = np.random.default_rng(0).normal(size=(100, 3))
-    result = svi_with_rule(rows, [known])
-    assert result.reason == "max_steps"
-
-
-def test_rule_that_starts_on_the_goal_waits_for_the_first_side():
-    rule = AlignmentRule(np.array([0.0]), start=0.0)
-    answers = [rule(SviInfo(i, 1.0, 0.0, v)) for i, v in enumerate([0.3, 0.5, 0.1, -0.1])]
-    assert answers == [False, False, False, True]
-
-
-def test_rule_counts_from_the_given_start():
-    rule = AlignmentRule(np.array([1.0]), start=3.0)
-    assert not rule(SviInfo(1, 1.0, 0.0, 2.0))
-    assert rule(SviInfo(2, 1.0, 0.0, 0.5))
+def test_goal_of_a_rule_is_the_mean_known_volume_plus_the_target():
+    rule = AlignmentRule(np.log([1.0, 3.0, 5.0]), target=0.25)
+    assert rule.goal == pytest.approx(np.log(3.0) + 0.25)
+    assert AlignmentRule(np.array([-2.0])).goal == pytest.approx(-2.0)
 
 
 # --- Bhattacharyya ------------------------------------------------------------------------------------

@@ -3,11 +3,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbcgcd.bayes import Prior, Schedule, log_evidence, posterior_of, run_svi, statistics_by_label
+from vbcgcd.bayes import (
+    AlignmentRule,
+    Posterior,
+    Prior,
+    Schedule,
+    elbo,
+    log_evidence,
+    posterior_of,
+    run_svi,
+    statistics_by_label,
+)
+from vbcgcd.bayes.svi import _Crossing
 from vbcgcd.errors import InputError
 
 SEEDS = st.integers(0, 2**32 - 1)
 ONE_STEP = Schedule(delay=0, forget=0)
+
+
+def one_category(rows):
+    return statistics_by_label(rows, np.zeros(len(rows), dtype=int), 1)
 
 
 def exact_posterior(prior, rows, weight=None):
@@ -212,3 +227,122 @@ def test_no_rows_are_refused():
 def test_a_single_row_is_enough():
     result = run_svi(Prior(2), np.array([[3.0, 4.0]]), max_steps=1, schedule=ONE_STEP)
     np.testing.assert_allclose(result.posterior.mean[0], np.array([3.0, 4.0]) / 1.01)
+
+
+# Alignment
+
+
+def svi_with_rule(rows, known, target=0.0, variance=1.0, structure="full", nu=40.0, **options):
+    prior = Prior(rows.shape[1], nu=nu, variance=variance, structure=structure)
+    rule = AlignmentRule(np.asarray(known), target=target)
+    options = {"batch_size": None, "schedule": Schedule(delay=1000, forget=1)} | options
+    return run_svi(prior, rows, alignment=rule, max_steps=400, patience=1000, **options)
+
+
+def volumes_of(result):
+    return np.array([info.log_det for info in result.trace])
+
+
+@pytest.mark.parametrize("target", [0.0, 0.5])
+@pytest.mark.parametrize("batch_size", [None, 50])
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+def test_training_ends_on_the_goal_though_the_ratio_is_negative_at_the_start(target, batch_size, structure):
+    rows = 3.0 * np.random.default_rng(0).normal(size=(200, 3))
+    known = [2.0, 2.5]  # larger than the prior's: R < 0 before the first step
+    goal = np.log(np.exp(known).mean()) + target
+    result = svi_with_rule(rows, known, target, batch_size=batch_size, structure=structure, random_state=0)
+    assert result.reason == "aligned"
+    volumes = volumes_of(result)
+    assert len(volumes) > 1
+    assert (volumes[:-1] < goal).all()
+    assert volumes[-1] == pytest.approx(goal, abs=1e-6)
+    assert result.posterior.log_det_covariance[0] == pytest.approx(goal, abs=1e-6)
+
+
+def test_training_ends_on_the_goal_from_above():
+    rows = 0.3 * np.random.default_rng(0).normal(size=(200, 3))
+    result = svi_with_rule(rows, [-2.0, -2.5])
+    goal = np.log(np.exp([-2.0, -2.5]).mean())
+    volumes = volumes_of(result)
+    assert result.reason == "aligned"
+    assert len(volumes) > 1
+    assert (volumes[:-1] > goal).all()
+    assert volumes[-1] == pytest.approx(goal, abs=1e-6)
+
+
+def test_a_long_step_is_shortened_along_its_straight_line():
+    rows = 0.3 * np.random.default_rng(0).normal(size=(200, 3))
+    long = svi_with_rule(rows, [-2.0], schedule=ONE_STEP)
+    short = svi_with_rule(rows, [-2.0])
+    [info] = long.trace
+    assert 0 < info.rho < 1
+    assert info.log_det == pytest.approx(-2.0, abs=1e-6)
+    # Full batches walk one line, whatever the steps: both end in the same place.
+    np.testing.assert_allclose(long.statistics.count, 200 * info.rho)
+    assert_same_posterior(long.posterior, short.posterior, 1e-5)
+    exact = exact_posterior(Prior(3, nu=40.0), rows, weight=np.full(200, info.rho))
+    expected = elbo(Prior(3, nu=40.0), exact, one_category(rows))[0]
+    assert info.elbo == pytest.approx(expected, rel=1e-6)
+    assert_same_posterior(long.posterior, exact, 1e-6)
+
+
+@pytest.mark.parametrize("known", [30.0, -30.0])
+def test_training_goes_on_where_there_is_no_crossing(known):
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    assert svi_with_rule(rows, [known]).reason == "max_steps"
+
+
+def test_the_side_is_counted_from_the_volume_of_the_prior():
+    # Volumes fall from 6.9 to 5.4: a goal of -1 is never met. Seen from log det 0, 6 would have been passed.
+    rows = np.random.default_rng(0).normal(size=(100, 3))
+    free = svi_with_rule(rows, [-1.0], variance=10.0)
+    assert free.reason == "max_steps"
+    assert volumes_of(free).min() > -1.0
+    met = svi_with_rule(rows, [6.0], variance=10.0)
+    assert met.reason == "aligned"
+    assert met.posterior.log_det_covariance[0] == pytest.approx(6.0, abs=1e-6)
+
+
+def test_a_start_on_the_goal_waits_for_the_first_side():
+    crossing = _Crossing(Prior(1), 0.0)
+
+    def posterior(volume, rows=1.0):
+        nu = Prior(1).nu + rows
+        factor = np.sqrt(np.exp(volume) * (nu - 2))
+        return Posterior(
+            np.zeros((1, 1)), np.array([0.01 + rows]), np.array([nu]), np.array([[factor]]), "full"
+        )
+
+    assert [crossing.passed(posterior(v)) for v in (0.3, 0.5, 0.1, -0.1)] == [False, False, False, True]
+    crossing = _Crossing(Prior(1), -1.0)
+    assert not crossing.passed(posterior(-2.0, rows=0.9))  # less than one row
+    assert crossing.passed(posterior(-2.0))
+
+
+@pytest.mark.parametrize("factor", [0.01, 7.0, 1e4])
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+def test_units_of_the_data_do_not_matter(make_problem, factor, structure):
+    rows, _ = make_problem(9, n_categories=1, dim=3, n_rows=200)
+    options = {"structure": structure, "batch_size": 20, "random_state": 0}
+    end = exact_posterior(Prior(3, nu=40.0, variance=5.0, structure=structure), rows).log_det_covariance[0]
+    goal = 0.5 * (end + 3 * np.log(5.0))  # half way from the prior
+    plain = svi_with_rule(rows, [goal], variance=5.0, **options)
+    shift = 2 * 3 * np.log(factor)  # what a covariance in three dimensions gains in log det
+    scaled = svi_with_rule(factor * rows, [goal + shift], variance=5.0 * factor**2, **options)
+    assert plain.reason == scaled.reason == "aligned"
+    np.testing.assert_allclose(volumes_of(scaled) - shift, volumes_of(plain), atol=1e-6)
+    np.testing.assert_allclose([i.rho for i in scaled.trace], [i.rho for i in plain.trace], rtol=1e-6)
+
+
+def test_a_shortened_step_brings_at_least_one_row():
+    rows = 0.1 * np.random.default_rng(1).normal(size=(500, 4))
+    result = svi_with_rule(rows, [-1e-9], schedule=ONE_STEP, nu=6.0)
+    assert result.reason == "aligned"
+    np.testing.assert_allclose(result.statistics.count, [1.0])
+    assert result.trace[-1].log_det < -1e-9
+
+
+def test_a_category_of_less_than_one_row_is_learned_whole():
+    rows = 0.1 * np.random.default_rng(1).normal(size=(1, 4))
+    result = svi_with_rule(rows, [-1e-9], schedule=ONE_STEP, weight=np.array([0.5]))
+    np.testing.assert_allclose(result.statistics.count, [0.5])

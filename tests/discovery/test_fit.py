@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, statistics_by_responsibility, volume_ratio
 from vbcgcd.discovery.fit import fit_novel
 from vbcgcd.discovery.options import Options
@@ -38,7 +39,7 @@ def test_no_category_has_no_posterior(fit, fitted):
 
 
 @pytest.mark.parametrize("inference", ["exact", "svi"])
-def test_alignment_brings_the_volume_to_its_target(fit, inference):
+def test_alignment_brings_the_volume_to_its_target(fit, fitted, inference):
     free = fit(inference=inference)
     target = float(np.median(free.ratio_before)) - 0.2
     aligned = fit(inference=inference, alignment=target)
@@ -49,5 +50,25 @@ def test_alignment_brings_the_volume_to_its_target(fit, inference):
         np.testing.assert_allclose(aligned.ratio_after[~crossing], free.ratio_before[~crossing], atol=1e-3)
         np.testing.assert_allclose(aligned.ratio_after[inside], target, atol=1e-2)
     else:
-        stopped = np.array([len(trace) for trace in aligned.details["trace"]]) < 300
-        assert stopped.any()
+        start = volume_ratio([fitted.prior_.log_det_covariance], fitted.posterior_.log_det_covariance)[0]
+        crossing = (start > target) & (free.ratio_before < target)
+        assert 0 < crossing.sum() < len(crossing)
+        np.testing.assert_allclose(aligned.ratio_after[crossing], target, atol=0.05)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_svi_is_aligned_alike_in_every_unit_of_the_data(digit_problem, covariance):
+    rows, labels, batch, _ = digit_problem
+    model = CategoryDiscoverer(
+        inference="svi", alignment=0.0, whiten=False, normalise=False, covariance=covariance, count="evidence"
+    )
+    ratios = []
+    for factor in (1.0, 0.01):
+        model.fit(factor * rows, labels)
+        start = volume_ratio([model.prior_.log_det_covariance], model.posterior_.log_det_covariance)[0]
+        record = model.discover(factor * batch, n_novel=4)
+        ratios.append(np.asarray(record.ratio_after))
+        crossing = (start > 0) & (np.asarray(record.ratio_before) < 0)
+        assert crossing.any()
+        np.testing.assert_allclose(ratios[-1][crossing], 0, atol=0.05)
+    np.testing.assert_allclose(ratios[0], ratios[1], atol=0.05)

@@ -1,5 +1,8 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 from vbcgcd.discovery import scores
 from vbcgcd.discovery.scores import check_n_novel, check_reject, refuse, score, top_two
@@ -12,6 +15,15 @@ def test_top_two_of_each_row():
     np.testing.assert_array_equal(first, [0.6, 0.5])
     np.testing.assert_array_equal(second, [2, 2])
     np.testing.assert_array_equal(runner_up, [0.3, 0.3])
+
+
+@given(hnp.arrays(np.float64, st.tuples(st.integers(1, 5), st.integers(2, 6)), elements=st.floats(0, 1)))
+def test_top_two_are_the_last_of_the_sorted(values):
+    best, first, second, next_best = top_two(values)
+    ranked = np.sort(values, axis=1)
+    np.testing.assert_array_equal(first, ranked[:, -1])
+    np.testing.assert_array_equal(next_best, ranked[:, -2])
+    assert (best != second).all()
 
 
 def test_top_two_with_the_best_fixed():

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_digits
 
+from vbcgcd.study.datasets import Dataset
 from vbcgcd.study.plans import make_plan
-from vbcgcd.study.runner import Dataset
 from vbcgcd.study.shapes import PlanShape
 
 

@@ -1,107 +1,43 @@
-import dataclasses
-
 import pytest
 
 from vbcgcd import InputError
-from vbcgcd.study import experiments
-from vbcgcd.study.experiments import (
-    EXPERIMENTS,
-    Experiment,
-    Variant,
-    finished_work,
-    plan_work,
-    run_experiment,
-    with_methods,
-)
+from vbcgcd.study.experiments import EXPERIMENTS, with_methods
 from vbcgcd.study.methods import METHODS, make_method
-from vbcgcd.study.records import Job, Records
-from vbcgcd.study.tables import tables_of
-
-FAST = {"n_components": 8}
-
-
-@pytest.fixture(scope="module")
-def asked():
-    variants = (
-        Variant("ours", Job("ours", FAST)),
-        Variant("aligned", Job("ours", {**FAST, "alignment": 0.0})),
-    )
-    return Experiment("try", "A try", "?", variants, ("sessions", "summary", "stream"))
-
-
-def finish(asked, data, plans, folder):
-    records = Records(folder)
-    return list(run_experiment(plan_work(asked, data, None, plans, records.read()), records))
-
-
-def shown(asked, work):
-    return [(t.title, t.rows) for t in tables_of(asked, work, data="digits")]
+from vbcgcd.study.tables import KINDS
 
 
 def test_every_variant_names_a_method_whose_options_exist():
     for e in EXPERIMENTS.values():
         assert len({v.label for v in e.variants}) == len(e.variants)
+        assert set(e.tables) <= set(KINDS)
         for variant in e.variants:
-            assert variant.job.method in METHODS
-            make_method(variant.job.method, **variant.job.options)
+            assert variant.run.method in METHODS
+            make_method(variant.run.method, **variant.run.options)
 
 
-def test_an_interrupted_run_resumes_and_gives_the_identical_table(
-    asked, small_data, small_plans, tmp_path, monkeypatch
-):
-    whole = finish(asked, small_data, small_plans, tmp_path / "whole")
-    real, calls = experiments.run_job, []
-
-    def dies_in_the_third(*args, **kwargs):
-        calls.append(args[3])
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return real(*args, **kwargs)
-
-    monkeypatch.setattr(experiments, "run_job", dies_in_the_third)
-    with pytest.raises(KeyboardInterrupt):
-        finish(asked, small_data, small_plans, tmp_path / "cut")
-    assert len(Records(tmp_path / "cut").read()) == 2
-    resumed = finish(asked, small_data, small_plans, tmp_path / "cut")
-    assert len(calls) == 5  # the two finished runs were not repeated
-    assert shown(asked, resumed) == shown(asked, whole)
-    again = finish(asked, small_data, small_plans, tmp_path / "cut")
-    assert len(calls) == 5
-    assert shown(asked, again) == shown(asked, whole)
-    from_records = finished_work(asked, Records(tmp_path / "cut").read())[
-        "digits", "tiny", "random", small_data.digest
-    ]
-    assert shown(asked, from_records) == shown(asked, whole)
-
-
-def test_other_data_or_plans_are_other_runs(asked, small_data, small_plans, tmp_path):
-    one = dataclasses.replace(asked, variants=asked.variants[:1])
-    finish(one, small_data, small_plans[:1], tmp_path)
-    moved = dataclasses.replace(small_data, train_x=small_data.train_x + 1)
-    done = Records(tmp_path).read()
-    for data, plan in ((moved, small_plans[0]), (small_data, small_plans[1])):
-        [work] = plan_work(one, data, None, [plan], done)
-        assert work.record is None
-    [work] = plan_work(one, small_data, None, small_plans[:1], done)
-    assert work.record is not None
-
-
-def test_two_embeddings_are_asked_for(small_data, small_plans):
-    with pytest.raises(InputError, match="--second"):
-        plan_work(EXPERIMENTS["backbone"], small_data, None, small_plans, {})
-    work = plan_work(EXPERIMENTS["backbone"], small_data, small_data, small_plans[:1], {})
-    assert [w.variant.second for w in work] == [False, True]
+def test_the_sweep_of_the_alignment_target_has_every_level():
+    labels = [v.label for v in EXPERIMENTS["alignment"].variants]
+    assert labels[:6] == [f"recipe, R = {r}" for r in (-2, -1, 0, 1, 2, 3)]
+    assert [v.run.options for v in EXPERIMENTS["alignment"].variants][2] == {"alignment": 0.0}
 
 
 def test_methods_replace_the_variants_where_they_may():
-    asked = with_methods(EXPERIMENTS["main"], ("ours", "ncm"), {"ncm": {"cluster": "kmeans"}})
-    assert [v.label for v in asked.variants] == ["ours", "ncm (cluster=kmeans)"]
-    assert asked.variants[1].job.options == {"cluster": "kmeans"}
-    assert with_methods(EXPERIMENTS["bounds"], ("ncm",), {}).variants[0].job.supervised
-    with pytest.raises(InputError, match="own variants"):
-        with_methods(EXPERIMENTS["ablation"], ("ours",), {})
+    chosen = with_methods(EXPERIMENTS["main"], ("ours", "ncm"), {"ncm": {"cluster": "kmeans"}})
+    assert [v.label for v in chosen.variants] == ["ours", "ncm (cluster=kmeans)"]
+    assert chosen.variants[1].run.options == {"cluster": "kmeans"}
+    assert with_methods(EXPERIMENTS["main"], "ours, ncm").variants[1].run.method == "ncm"
+    assert with_methods(EXPERIMENTS["bounds"], ["ncm"]).variants[0].run.supervised
+    with pytest.raises(InputError, match="own variants") as caught:
+        with_methods(EXPERIMENTS["ablation"], ("ours",))
+    assert caught.value.option == "methods"
 
 
-def test_unknown_experiments_are_refused():
-    with pytest.raises(InputError, match="main"):
-        experiments.experiment("mian")
+def test_options_alone_are_for_ours():
+    chosen = with_methods(EXPERIMENTS["main"], None, {"ours": {"n_components": 8}})
+    assert [v.label for v in chosen.variants] == ["ours (n_components=8)"]
+
+
+@pytest.mark.parametrize(("name", "word"), [("ncm", "not among the methods to run"), ("nothing", "Unknown")])
+def test_options_of_methods_that_do_not_run_are_refused(name, word):
+    with pytest.raises(InputError, match=word):
+        with_methods(EXPERIMENTS["main"], "ours", {name: {"x": 1}})

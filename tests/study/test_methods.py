@@ -7,7 +7,7 @@ from vbcgcd.study.methods import ALL, METHODS, RIVALS, expand_methods, make_meth
 from vbcgcd.study.protocol import Method
 
 
-def test_ours_is_the_default_model_but_for_the_rehearsal_that_a_given_number_does_not_need():
+def test_ours_is_the_default_model_without_the_rehearsal_that_a_known_number_spares():
     ours = make_method("ours")
     assert ours.get_params() == {**CategoryDiscoverer().get_params(), "count": "evidence"}
     assert make_method("ours", count="rehearsal").get_params() == CategoryDiscoverer().get_params()

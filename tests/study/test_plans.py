@@ -1,4 +1,5 @@
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -6,7 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbcgcd import InputError
-from vbcgcd.study.plans import PlannedSession, check_plan, make_plan, random_plan, read_plan, write_plan
+from vbcgcd.errors import DiskError
+from vbcgcd.study.plans import (
+    PlannedSession,
+    PlanOrigin,
+    check_plan,
+    make_plan,
+    random_plan,
+    read_plan,
+    write_plan,
+)
 from vbcgcd.study.shapes import shape_by_shares, shape_of
 
 Y = np.random.default_rng(0).permutation(np.repeat(np.arange(12), 20))
@@ -85,7 +95,7 @@ def test_nothing_held_out_gives_sessions_of_new_rows():
 
 @pytest.mark.parametrize("change", [{"n_labelled": 7}, {"n_sessions": 5}, {"n_novel": 3}], ids=str)
 def test_too_many_classes_are_refused(change):
-    with pytest.raises(InputError, match="the data has 12; ask for fewer"):
+    with pytest.raises(InputError, match="the data has 12; plan for fewer"):
         random_plan(Y, **OPTIONS | change)
 
 
@@ -125,7 +135,7 @@ def test_leaks_are_found():
     first, second, third = plan.sessions
     labelled_row = PlannedSession(first.novel, np.r_[first.rows, plan.base_rows[:1]])
     twice = PlannedSession(first.novel, np.r_[first.rows, first.rows[:1]])
-    stranger = PlannedSession(
+    from_later = PlannedSession(
         first.novel, np.r_[first.rows, second.rows[np.isin(Y[second.rows], second.novel)][:1]]
     )
     old_news = PlannedSession(np.r_[second.novel, first.novel[:1]], second.rows)
@@ -133,20 +143,20 @@ def test_leaks_are_found():
         second.novel, np.r_[second.rows, first.rows[np.isin(Y[first.rows], first.novel)][:1]]
     )
     for sessions, word in (
-        ((labelled_row, second, third), "labelled or new before"),
+        ((labelled_row, second, third), "labelled or novel before"),
         ((twice, second, third), "twice"),
-        ((stranger, second, third), "neither known nor new"),
+        ((from_later, second, third), "neither known nor novel"),
         ((first, old_news, third), "known before"),
-        ((first, back, third), "labelled or new before"),
+        ((first, back, third), "labelled or novel before"),
     ):
         with pytest.raises(InputError, match=word):
             check_plan(spoiled(plan, sessions=sessions), Y)
     with pytest.raises(InputError, match="other training labels"):
         check_plan(plan, Y[::-1])
-    with pytest.raises(InputError, match="does not call labelled"):
+    with pytest.raises(InputError, match="not listed as labelled"):
         check_plan(spoiled(plan, labelled=plan.labelled[1:]), Y)
     with pytest.raises(InputError, match="240 training rows"):
-        check_plan(spoiled(plan, base_rows=np.r_[plan.base_rows, 240], about={}), Y)
+        check_plan(spoiled(plan, base_rows=np.r_[plan.base_rows, 240], origin=PlanOrigin()), Y)
 
 
 @pytest.mark.parametrize("names", [False, True])
@@ -157,7 +167,7 @@ def test_plans_round_trip(tmp_path, names):
     write_plan(plan, path)
     again = read_plan(path)
     assert again.digest == plan.digest
-    assert again.about == plan.about
+    assert again.origin == plan.origin
     np.testing.assert_array_equal(again.labelled, plan.labelled)
     for a, b in zip(again.sessions, plan.sessions, strict=True):
         np.testing.assert_array_equal(a.rows, b.rows)
@@ -169,7 +179,7 @@ def test_plans_round_trip(tmp_path, names):
 @pytest.mark.parametrize(
     "content", ["", "{", "[]", '{"format": 1}', '{"format": 99}', "\xff", '{"format": 1, "sessions": 3}']
 )
-def test_files_that_are_no_plans_are_refused(tmp_path, content):
+def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "plan.json"
     path.write_bytes(content.encode("latin-1"))
     with pytest.raises(InputError, match=r"format 99|not a session plan"):
@@ -179,6 +189,16 @@ def test_files_that_are_no_plans_are_refused(tmp_path, content):
 
 
 def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path):
-    with pytest.raises(InputError, match="Cannot write"):
+    with pytest.raises(DiskError, match="Cannot write"):
         write_plan(random_plan(Y, **OPTIONS), tmp_path / "no" / "plan.json")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_without_an_origin_is_read(tmp_path):
+    plan = random_plan(Y, **OPTIONS)
+    path = tmp_path / "plan.json"
+    path.write_text(json.dumps({"format": 1, "about": {"author": "me"}, **plan.content()}))
+    again = read_plan(path)
+    assert again.digest == plan.digest
+    assert again.origin == PlanOrigin()
+    assert check_plan(again, Y)

@@ -1,4 +1,5 @@
 import itertools
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.study.scoring import (
+    Accuracies,
     FrozenMatch,
     SessionScore,
     discovery,
@@ -13,6 +15,7 @@ from vbcgcd.study.scoring import (
     joint_correct,
     score_session,
     score_stream,
+    share,
 )
 
 LABELLED = np.array([0, 1])
@@ -105,7 +108,7 @@ def test_scores_are_means_over_their_classes():
     correct = np.array([1, 0, 1, 1, 0, 0, 1], bool)
     known, novel = np.array([0, 1, 5]), np.array([6])
     score = score_session(correct, truth, LABELLED, known, novel)
-    assert score == pytest.approx((3 / 6, 3 / 5, 0, 2 / 3))
+    assert astuple(score) == pytest.approx((3 / 6, 3 / 5, 0, 2 / 3))
     assert np.isnan(score_session(correct, truth, LABELLED, known, np.array([77])).new)
 
 
@@ -114,6 +117,14 @@ def test_forgetting_and_discovery_by_hand():
     assert forgetting(0.95, scores) == pytest.approx(0.11)
     assert discovery(scores) == pytest.approx(0.4)
     assert forgetting(0.8, scores) == pytest.approx(-0.04)
+
+
+def test_accuracies_of_a_run_use_the_same_definitions():
+    run = Accuracies(0.95, (SessionScore(0.8, 0.85, 0.5, 0.9), SessionScore(0.7, 0.75, 0.3, 0.84)))
+    bound = Accuracies(0.95, (SessionScore(0.875, 0.9, 0.8, 0.9),))
+    assert run.final is run.scores[-1]
+    assert (run.forgetting, run.discovery) == (forgetting(0.95, run.scores), discovery(run.scores))
+    assert share(run, bound) == pytest.approx(0.8)
 
 
 ids = st.integers(0, 9)
@@ -143,7 +154,8 @@ def test_a_perfect_predictor_scores_one_in_both():
     truth = np.array([0, 0, 1, 5, 5, 6])
     match = added([5, 6], truth, truth, [5, 6])
     for correct in (match.correct(truth, truth), joint_correct(truth, truth)):
-        assert score_session(correct, truth, LABELLED, LABELLED, np.array([5, 6])) == (1, 1, 1, 1)
+        score = score_session(correct, truth, LABELLED, LABELLED, np.array([5, 6]))
+        assert score == SessionScore(1, 1, 1, 1)
 
 
 def test_a_constant_predictor_scores_the_share_of_its_class():
@@ -151,23 +163,25 @@ def test_a_constant_predictor_scores_the_share_of_its_class():
     constant = np.zeros(10, dtype=int)
     match = added([5], constant, truth, [5])
     frozen = score_session(match.correct(constant, truth), truth, LABELLED, LABELLED, np.array([5]))
-    assert frozen == (0.3, 0.6, 0.0, 0.6)
+    assert frozen == SessionScore(0.3, 0.6, 0.0, 0.6)
     joint = score_session(joint_correct(constant, truth), truth, LABELLED, LABELLED, np.array([5]))
-    assert joint == (0.5, 0.0, 1.0, 0.0)  # one match for all: the constant stands for the largest class
+    assert joint == SessionScore(
+        0.5, 0.0, 1.0, 0.0
+    )  # one match for all: the constant stands for the largest class
 
 
 def test_the_stream_is_judged_by_hand():
     truth = np.array([0, 0, 1, 5, 5, 5, 6, 6])
-    given_ids = np.array([0, 10, 1, 10, 10, 0, 11, 11])
+    predicted = np.array([0, 10, 1, 10, 10, 0, 11, 11])
     novelty = np.array([0.1, 0.9, 0.2, 0.8, 0.7, 0.3, 0.6, 0.95])
-    score = score_stream(given_ids, novelty, truth, np.array([10, 11]), np.array([5, 6]))
+    score = score_stream(predicted, novelty, truth, np.array([10, 11]), np.array([5, 6]))
     assert (score.rows, score.novel_rows, score.judged_novel) == (8, 5, 5)
     assert score.precision == score.recall == pytest.approx(4 / 5)
     pairs = [(n, k) for n in novelty[3:] for k in novelty[:3]]
     assert score.auroc == pytest.approx(np.mean([(n > k) + (n == k) / 2 for n, k in pairs]))
     assert 0 < score.nmi < 1
     same = np.array([[a == b for b in truth] for a in truth])[np.triu_indices(8, 1)]
-    alike = np.array([[a == b for b in given_ids] for a in given_ids])[np.triu_indices(8, 1)]
+    alike = np.array([[a == b for b in predicted] for a in predicted])[np.triu_indices(8, 1)]
     both, expected = (same & alike).sum(), same.sum() * alike.sum() / len(same)
     assert score.ari == pytest.approx((both - expected) / ((same.sum() + alike.sum()) / 2 - expected))
 

@@ -5,7 +5,8 @@ import pytest
 from typer.testing import CliRunner
 
 from vbcgcd.cli import app
-from vbcgcd.study import experiments
+from vbcgcd.study import study
+from vbcgcd.study.experiments import EXPERIMENTS
 from vbcgcd.study.plans import check_plan, read_plan
 
 
@@ -28,7 +29,7 @@ FAST = ("--set", "ours.n_components=8")
 
 def test_experiments_and_methods_are_listed(run):
     listed = run("list").output
-    assert all(name in listed for name in experiments.EXPERIMENTS)
+    assert all(name in listed for name in EXPERIMENTS)
     assert "happy-frozen" in run("methods").output
     assert "NeurIPS" in run("methods").output
 
@@ -56,7 +57,7 @@ def test_a_run_prints_its_tables_and_is_resumed(run, plan_file, small_file, tmp_
     assert first.exit_code == 0, first.output
     for word in ("All", "Old", "New", "M_f", "M_d", "upper", "share", "AUROC", "kB/category", "frozen"):
         assert word in first.output
-    monkeypatch.setattr(experiments, "run_job", None)  # a second run must not run anything
+    monkeypatch.setattr(study, "execute", None)  # a second run must not run anything
     again = run(*arguments)
     assert again.stdout == first.stdout
     markdown = run("table", "main", *FAST, "--format", "markdown", "--protocol", "joint")
@@ -83,10 +84,10 @@ def test_a_figure_is_drawn(run, plan_file, small_file, tmp_path):
         (("run", "main", "--data", "FILE", "--set", "ours=3"), "METHOD.OPTION=VALUE"),
         (("run", "main", "--data", "FILE", "--set", "nothing.x=3"), "nothing"),
         (("run", "ablation", "--data", "FILE", "--methods", "ours"), "own variants"),
-        (("run", "backbone", "--data", "FILE", "--plan", "PLAN"), "--second"),
-        (("run", "main", "--data", "FILE", "--seeds", "0"), "--seeds"),
+        (("run", "backbone", "--data", "FILE", "--plan", "PLAN"), "two embeddings"),
+        (("run", "main", "--data", "FILE", "--seeds", "0"), "seeds"),
         (("run", "main", "--data", "FILE"), "too few for 5"),
-        (("table", "main", "--out", "empty"), "No finished run"),
+        (("table", "main", "--out", "empty"), "No finished runs"),
         (("figure", "nothing", "--data", "FILE", "-o", "x.png"), "nothing"),
         (("figure", "progress", "--data", "FILE", "-o", "x.doc"), "x.doc"),
     ],
@@ -104,7 +105,7 @@ def test_ctrl_c_keeps_what_is_finished(run, plan_file, small_file, monkeypatch):
     def interrupted(*args, **kwargs):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(experiments, "run_job", interrupted)
+    monkeypatch.setattr(study, "execute", interrupted)
     result = run("run", "main", "--data", small_file, "--plan", plan_file, *FAST)
     assert result.exit_code == 130
     assert "what was finished before is kept" in result.output

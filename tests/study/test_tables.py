@@ -1,74 +1,59 @@
-import io
+import dataclasses
+import math
 
 import pytest
-from rich.console import Console
 
-from vbcgcd.study.experiments import EXPERIMENTS, Variant, Work
-from vbcgcd.study.published import paper_dataset, published
-from vbcgcd.study.records import Job
-from vbcgcd.study.rendering import Table, render
-from vbcgcd.study.tables import tables_of
-
-
-def session(old, new, *, n_old, n_new, labelled, found=2, seconds=1.0):
-    score = {
-        "all": (n_old * old + n_new * new) / (n_old + n_new),
-        "old": old,
-        "new": new,
-        "labelled": labelled,
-    }
-    stream = dict.fromkeys(("precision", "recall", "auroc", "nmi", "ari"), 0.5)
-    return {
-        "frozen": score,
-        "joint": {k: min(1.0, v + 0.01) for k, v in score.items()},
-        "stream": {**stream, "rows": 10, "novel_rows": 5, "judged_novel": 5},
-        "n_novel": 2,
-        "found": found,
-        "n_categories": 6,
-        "nbytes": 6 * 1024,
-        "seconds": seconds,
-        "peak_bytes": 2**20,
-    }
+import vbcgcd
+from vbcgcd import InputError
+from vbcgcd.study.experiments import EXPERIMENTS
+from vbcgcd.study.plans import PlanOrigin
+from vbcgcd.study.protocol import Run
+from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
+from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore
+from vbcgcd.study.tables import make_tables
 
 
-def record(seed, old, new, *, bound=0.8, seconds=1.0, method="ours"):
-    sessions = [
+def session(old, new, *, n_old, n_new, labelled, seconds=1.0):
+    score = SessionScore((n_old * old + n_new * new) / (n_old + n_new), old, new, labelled)
+    joint = SessionScore(*(min(1.0, v + 0.01) for v in dataclasses.astuple(score)))
+    stream = StreamScore(10, 5, 5, *[0.5] * 5)
+    return SessionEvaluation(score, joint, stream, 2, 2, 6, 6 * 1024, seconds, 2**20)
+
+
+def record(seed, old, new, *, bound=0.8, seconds=1.0, method="ours", plan="b50t5", version=None):
+    sessions = (
         session(0.9, 0.7, n_old=4, n_new=2, labelled=0.9, seconds=seconds),
         session(old, new, n_old=6, n_new=2, labelled=0.75, seconds=seconds),
-    ]
-    last = {"all": bound, "old": 0.8, "new": 0.8, "labelled": 0.85}
-    return {
-        "key": str(seed),
-        "data": "cifar100",
-        "plan": {"plan": "b50t5", "order": "random", "seed": seed},
-        "method": method,
-        "options": {},
-        "number_known": True,
-        "result": {"base": 0.95, "base_joint": 0.96, "sessions": sessions, "fit_seconds": 2.0},
-        "bound": {"base": 0.95, "scores": [{**last, "new": 0.9}, last]},
-    }
-
-
-def work(*records, label="ours"):
-    return [Work(Variant(label, Job(r["method"])), r["plan"]["seed"], r["key"], record=r) for r in records]
+    )
+    scores = (SessionScore(bound, 0.8, 0.9, 0.85), SessionScore(bound, 0.8, 0.8, 0.85))
+    return RunRecord(
+        str(seed),
+        Run(method),
+        "cifar100",
+        "digest",
+        PlanOrigin(plan, "random", seed),
+        PlanResult(0.95, 0.96, sessions, 2.0, 0),
+        Accuracies(0.95, scores),
+        version or vbcgcd.__version__,
+    )
 
 
 @pytest.fixture
 def two():
-    return work(record(0, 0.6, 0.5), record(1, 0.7, 0.6))
+    return {"ours": (record(0, 0.6, 0.5), record(1, 0.7, 0.6))}
 
 
 SUMMARY = ("method", "All", "Old", "New", "M_f", "M_d", "upper", "share", "of best")
 
 
-def rows(kind, made, **options):
-    return {t.columns: t for t in tables_of(EXPERIMENTS[kind], made, data="other", **options)}
+def tables(kind, groups, **options):
+    return {t.columns: t for t in make_tables(EXPERIMENTS[kind], groups, data="other", **options)}
 
 
 def test_the_summary_by_hand(two):
-    table = rows("main", two)[SUMMARY]
+    table = tables("main", two)[SUMMARY]
     # All: (6 * .6 + 2 * .5) / 8 = .575 and (6 * .7 + 2 * .6) / 8 = .675, sample sd .0707
-    assert table.rows == [
+    assert table.rows == (
         (
             "ours",
             "62.50 ± 7.07",
@@ -79,13 +64,13 @@ def test_the_summary_by_hand(two):
             "80.00",
             "0.781 ± 0.088",
             "0.781",
-        )
-    ]
+        ),
+    )
     assert "frozen" in table.notes[0]
 
 
 def test_joint_scoring_is_named_and_shown(two):
-    table = rows("main", two, protocol="joint")[SUMMARY]
+    table = tables("main", two, protocol="joint")[SUMMARY]
     assert "joint" in table.notes[0]
     assert table.rows[0][1] == "63.50 ± 7.07"
     assert table.rows[0][4] == "20.00 ± 0.00"  # .96 - .76
@@ -95,128 +80,99 @@ def test_joint_scoring_is_named_and_shown(two):
 
 
 def test_sessions_of_one_method_show_old_and_new(two):
-    table = rows("main", two)[("method", "session", "All", "Old", "New")]
+    table = tables("main", two)[("method", "session", "All", "Old", "New")]
     assert table.rows[0] == ("ours", "0", "95.00 ± 0.00", "", "")
     assert table.rows[2] == ("", "2", "62.50 ± 7.07", "65.00 ± 7.07", "55.00 ± 7.07")
 
 
 def test_sessions_of_many_methods_show_all_alone():
-    made = [w for name in "abcd" for w in work(record(0, 0.6, 0.5), label=name)]
-    table = rows("main", made)[("All after session", "0", "1", "2")]
+    groups = {name: (record(0, 0.6, 0.5),) for name in "abcd"}
+    table = tables("main", groups)[("All after session", "0", "1", "2")]
     assert table.rows[3] == ("d", "95.00", "83.33", "57.50")
 
 
 def test_the_supervised_bound_of_forgetting(two):
-    table = rows("forgetting", two)[("method", "M_f", "M_d")]
+    table = tables("forgetting", two)[("method", "M_f", "M_d")]
     assert table.rows[1] == ("ours, supervised bound", "10.00 ± 0.00", "85.00 ± 0.00")
 
 
 def test_cost_is_relative_to_ours(two):
-    slow = work(*(record(s, 0.6, 0.5, seconds=30.0, method="ncm") for s in (0, 1)), label="ncm")
-    table = rows("main", two + slow)[("method", "fit s", "session s", "x ours", "peak MB", "kB/category")]
-    assert table.rows == [
+    slow = tuple(record(s, 0.6, 0.5, seconds=30.0, method="ncm") for s in (0, 1))
+    table = tables("main", two | {"ncm": slow})[
+        ("method", "fit s", "session s", "x ours", "peak MB", "kB/category")
+    ]
+    assert table.rows == (
         ("ours", "2.0", "1.00", "1.00", "1", "1.0"),
         ("ncm", "2.0", "30.00", "30.00", "1", "1.0"),
-    ]
+    )
 
 
 def test_the_papers_figures_stand_beside_ours_where_it_prints_them(two):
-    [sessions, summary, *_] = tables_of(EXPERIMENTS["main"], two, data="cifar100-any-embedder")
+    [sessions, summary, *_] = make_tables(EXPERIMENTS["main"], two, data="cifar100-any-embedder")
     printed = [row for row in summary.rows if row[0] == "paper: VB-CGCD"]
     assert printed == [("paper: VB-CGCD", "81.23", "81.84", "75.70", "–", "79.14", "–", "–", "–")]
     assert any("as printed" in note for note in summary.notes)
     assert ("paper: VB-CGCD", "0", "91.68", "", "") in sessions.rows
     assert all(
-        "paper" not in row[0] for t in tables_of(EXPERIMENTS["main"], two, data="clinc") for row in t.rows
+        "paper" not in row[0] for t in make_tables(EXPERIMENTS["main"], two, data="clinc") for row in t.rows
     )
 
 
-def test_nothing_finished_is_no_table():
-    assert tables_of(EXPERIMENTS["main"], [], data="x") == []
+def test_without_runs_there_is_no_table():
+    assert make_tables(EXPERIMENTS["main"], {}, data="x") == []
 
 
-def test_printed_means_agree_with_printed_sessions():
-    """M_d is the mean of the printed New: the paper's own sum, recomputed."""
-    for name in ("ablation", "covariance"):
-        for dataset in ("cifar100", "tinyimagenet", "imagenet100", "cub200"):
-            for row in published(name, dataset):
-                if row.sessions and row.discovery is not None:
-                    mean = sum(s[2] for s in row.sessions) / len(row.sessions)
-                    assert abs(mean - row.discovery) < 2.0, (name, dataset, row.method)
-
-
-def test_the_papers_datasets_are_recognised():
-    assert paper_dataset("cifar100-efficientnet-lite0") == "cifar100"
-    assert paper_dataset("Tiny-ImageNet") == "tinyimagenet"
-    assert paper_dataset("CUB_200_2011") == "cub200"
-    assert paper_dataset("clinc150-minilm") is None
-
-
-TABLE = Table(
-    "T & 50 %",
-    ("name", "a|b", "x"),
-    [("one", "1.00 ± 0.10", "–"), ("two_2", "2", "3")],
-    ("Note.",),
-    breaks=(1,),
-)
-
-
-def test_markdown():
-    assert render(TABLE, "markdown").splitlines() == [
-        "**T & 50 %**",
-        "",
-        "| name | a\\|b | x |",
-        "| --- | ---: | ---: |",
-        "| one | 1.00 ± 0.10 | – |",
-        "| two_2 | 2 | 3 |",
-        "",
-        "Note.",
-    ]
-
-
-def test_latex_is_escaped():
-    text = render(TABLE, "latex")
-    assert r"\caption{T \& 50 \%. Note.}" in text
-    assert r"one & 1.00 $\pm$ 0.10 & -- \\" in text
-    assert r"two\_2 & 2 & 3 \\" in text
-    assert text.count(r"\midrule") == 2
-    assert text.count("{") == text.count("}")
-
-
-def test_the_terminal_table_is_narrow():
-    out = Console(width=60, file=io.StringIO())
-    out.print(render(TABLE, "terminal"))
-    text = out.file.getvalue()
-    assert "1.00±0.10" in text
-    assert "Note." in text
-
-
-def test_fewer_seeds_than_the_others_are_said(two):
-    less = work(record(0, 0.6, 0.5, method="ncm"), label="ncm")
-    table = rows("main", two + less)[SUMMARY]
+def test_a_method_with_fewer_seeds_says_so(two):
+    table = tables("main", two | {"ncm": (record(0, 0.6, 0.5, method="ncm"),)})[SUMMARY]
     assert [row[0] for row in table.rows] == ["ours", "ncm [1 of 2 seeds]"]
 
 
 def test_of_best_divides_by_the_largest_bound(two):
-    other = work(record(0, 0.6, 0.5, method="ncm"), label="ncm")
-    other[0].record["bound"]["scores"][-1]["all"] = 0.5
-    table = rows("main", two + other)[SUMMARY]
+    table = tables("main", two | {"ncm": (record(0, 0.6, 0.5, method="ncm", bound=0.5),)})[SUMMARY]
     assert [row[8] for row in table.rows] == ["0.781", "0.719"]  # .575 / .8, not .575 / .5
 
 
-def test_the_papers_figures_stand_beside_their_own_plan_only(two):
-    for item in two:
-        item.record["plan"]["plan"] = "b10t9"
-    [_, summary, *_] = tables_of(EXPERIMENTS["main"], two, data="cifar100")
+def test_the_papers_figures_stand_beside_their_own_plan_only():
+    groups = {"ours": (record(0, 0.6, 0.5, plan="b10t9"),)}
+    [_, summary, *_] = make_tables(EXPERIMENTS["main"], groups, data="cifar100")
     assert [row[1] for row in summary.rows if row[0] == "paper: VB-CGCD"] == ["74.72"]
-    for item in two:
-        item.record["plan"]["plan"] = "custom"
-    [_, summary, *_] = tables_of(EXPERIMENTS["main"], two, data="cifar100")
+    groups = {"ours": (record(0, 0.6, 0.5, plan="custom"),)}
+    [_, summary, *_] = make_tables(EXPERIMENTS["main"], groups, data="cifar100")
     assert len(summary.rows) == 1
 
 
-def test_classes_without_test_rows_leave_a_gap(two):
-    for item in two:
-        item.record["result"]["sessions"][-1]["frozen"]["new"] = None
-    table = rows("main", two)[SUMMARY]
+def test_classes_without_test_rows_leave_a_gap():
+    one = record(0, 0.6, 0.5)
+    last = one.sessions[-1]
+    gap = dataclasses.replace(last, frozen=dataclasses.replace(last.frozen, new=math.nan))
+    result = dataclasses.replace(one.result, sessions=(one.sessions[0], gap))
+    table = tables("main", {"ours": (dataclasses.replace(one, result=result),)})[SUMMARY]
     assert table.rows[0][3] == table.rows[0][5] == "–"
+
+
+def test_bounds_of_a_method_that_learns_all_sessions_at_once_have_no_m_d(two):
+    whole = dataclasses.replace(two["ours"][0], bound=Accuracies(0.95, (SessionScore(0.8, 0.8, 0.8, 0.85),)))
+    table = tables("forgetting", {"ours": (whole,)})[("method", "M_f", "M_d")]
+    assert table.rows[1] == ("ours, supervised bound", "10.00", "–")
+
+
+def test_supervised_bounds_need_no_sessions(two):
+    alone = tuple(dataclasses.replace(r, result=None) for r in two["ours"])
+    table = tables("bounds", {"ours": alone})[("method", "S0", "All(S0)", "lost", "All")]
+    assert table.rows == (("ours", "95.00 ± 0.00", "85.00 ± 0.00", "10.00 ± 0.00", "80.00 ± 0.00"),)
+
+
+def test_numbers_of_categories_are_listed_for_each_seed(two):
+    table = tables("unknown", two)[("method", "seed", "found", "true")]
+    assert table.rows == (("ours", "0", "2 2", "2 2"), ("ours", "1", "2 2", "2 2"))
+
+
+def test_runs_of_another_version_say_so(two):
+    old = tables("forgetting", {"ours": (record(0, 0.6, 0.5, version="0.0.1"),)})
+    assert [t.title.endswith("vbcgcd 0.0.1") for t in old.values()] == [True]
+    assert [vbcgcd.__version__ in t.title for t in tables("forgetting", two).values()] == [False]
+
+
+def test_unknown_protocols_are_refused(two):
+    with pytest.raises(InputError, match="frozen"):
+        make_tables(EXPERIMENTS["main"], two, data="x", protocol="frosen")

@@ -27,7 +27,7 @@ def test_variants_run_over_a_plan_and_have_a_bound(make, small_data, small_plans
     assert result.base > 0.9
     assert result.final.all > 0.5
     assert result.sessions[-1].nbytes > 0
-    assert upper_bound(lambda: make(**options), small_data, small_plans[0]).all > 0.85
+    assert upper_bound(lambda: make(**options), small_data, small_plans[0]).final.all > 0.85
 
 
 def test_replay_learns_from_samples_alone_and_comes_close_to_the_direct_classifier(small_data, small_plans):

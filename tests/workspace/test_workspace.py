@@ -2,15 +2,14 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError, WorkspaceBusy
 from vbcgcd.workspace import Workspace
-from vbcgcd.workspace.lock import WriteLock
+from vbcgcd.workspace.log.lock import WriteLock
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PREDICT = """
@@ -100,7 +99,7 @@ def test_bad_files_are_one_clear_error_and_change_nothing(animals, tmp_path, tre
 @pytest.mark.parametrize("n_novel", [-1, 1.5, 1000, "two"])
 def test_a_wrong_number_changes_nothing(animals, blobs, tree, n_novel):
     before = tree(animals.path)
-    with pytest.raises(InputError, match="n_novel must be"):
+    with pytest.raises(InputError, match="whole number from 0 to 50"):
         animals.discover(blobs.batch, n_novel)
     assert tree(animals.path) == before
 
@@ -122,7 +121,7 @@ def test_a_held_lock_stops_every_writer_and_no_reader(animals, blobs, tree):
     before = tree(animals.path)
     with WriteLock(animals.path / ".lock", "discover"):
         for command in writing_commands(animals, blobs).values():
-            with pytest.raises(InputError, match=f"being changed by process {os.getpid()}"):
+            with pytest.raises(WorkspaceBusy, match=f"being changed by process {os.getpid()}"):
                 command()
         assert len(animals.predict(blobs.probe)) == 40
         assert len(Workspace.open(animals.path).categories()) == 5
@@ -138,8 +137,9 @@ def test_a_disk_that_refuses_changes_nothing(animals, blobs, tree, monkeypatch, 
 
     for command in writing_commands(animals, blobs).values():
         monkeypatch.setattr(os, call, refuse)
-        with pytest.raises(InputError, match="Read-only file system"):
+        with pytest.raises(DiskError, match=r"Read-only file system.*nothing was changed") as raised:
             command()
+        assert raised.value.cause.errno == 30
         monkeypatch.undo()
         assert tree(animals.path) == before
 
@@ -152,24 +152,11 @@ def test_a_read_only_folder_can_be_read(animals, blobs):
             folder.chmod(0o555)
         (animals.path / ".lock").chmod(0o444)
         assert len(Workspace.open(animals.path).predict(blobs.probe)) == 40
-        with pytest.raises(InputError, match="Cannot write"):
+        with pytest.raises(DiskError, match="Cannot write"):
             animals.drop(0)
     finally:
         for folder in folders:
             folder.chmod(0o755)
-
-
-def test_there_is_an_end_to_undo_and_redo(animals):
-    with pytest.raises(InputError, match="nothing to redo"):
-        animals.redo()
-    assert [animals.undo().of_command for _ in range(2)] == ["discover", "learn"]
-    with pytest.raises(InputError, match="nothing left to undo"):
-        animals.undo()
-    assert [animals.redo().of_command for _ in range(2)] == ["learn", "discover"]
-    animals.undo()
-    animals.rename(0, "tom")
-    with pytest.raises(InputError, match="nothing to redo"):
-        animals.redo()
 
 
 def test_the_embedder_is_remembered(template):
@@ -203,11 +190,11 @@ def test_tables_of_texts_work_from_end_to_end(tmp_path, words):
     (tmp_path / "week.jsonl").write_text("\n".join(new))
     workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
     learned = workspace.learn(tmp_path / "base.csv")
-    assert set(learned.categories.values()) == {"carding", "raining", "tableing"}
+    assert set(learned.novel.values()) == {"carding", "raining", "tableing"}
     found = workspace.discover(tmp_path / "week.jsonl", n_novel=1)
     assert found.novel_rows == 8
     assert workspace.predict(tmp_path / "base.csv").references[0] == "ucard0"
-    [novel] = found.categories
+    [novel] = found.novel
     samples = {c.id: c.samples for c in workspace.categories()}
     assert set(samples[novel]) <= {str(i) for i in range(8)}
     assert samples[0][0].startswith("ucard")
@@ -234,7 +221,7 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
     quiet = [week.grown for week in weeks if week.novel == 0]
     assert len(quiet) >= 4
     assert max(quiet) < 1.1 * min(quiet)  # no matter how many categories there are by then
-    posterior = workspace._shelf.knowledge(workspace._history.state).posterior
+    posterior = workspace.snapshot().knowledge.posterior
     each = posterior.nbytes / len(posterior)
     found = [week for week in weeks if week.novel]
     assert found
@@ -244,29 +231,6 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
     workspace.discover(stream.batch(1, 120), n_novel=0)
     after = tree(tmp_path / "w" / "commits")
     assert {name: after[name] for name in before} == before
-
-
-def test_undo_of_a_command_that_is_meant_refuses_another(animals):
-    meant = animals.rename(0, "puss").commit
-    later = animals.rename(1, "hound").commit
-    with pytest.raises(InputError, match=rf"command {later} \(rename\) came in between"):
-        animals.undo(commit=meant)
-    assert animals.undo(commit=later).of_commit == later
-    assert animals.undo(commit=meant).of_commit == meant
-    with pytest.raises(InputError, match="in between"):
-        animals.redo(commit=later)
-    assert animals.redo(commit=meant).of_commit == meant
-
-
-@pytest.mark.parametrize("name", ["path", "self", "cls", "colour"])
-def test_a_setting_that_is_none_is_told_with_those_that_are(animals, tmp_path, tree, name):
-    before = tree(tmp_path)
-    with pytest.raises(InputError, match=f"no setting '{name}'; the settings are kind, embedder"):
-        Workspace.init(tmp_path / "w", **{name: 1})
-    for given in (name, "cache", "lock_timeout", "changes"):
-        with pytest.raises(InputError, match=f"no setting '{given}'; the settings are kind, embedder"):
-            animals.configure(**{given: 1})
-    assert tree(tmp_path) == before
 
 
 @pytest.mark.parametrize(
@@ -289,60 +253,21 @@ def test_the_embedder_may_be_a_path(tmp_path, animals):
     assert animals.configure(embedder=Path("a/b")).config["embedder"] == str(Path("a/b"))
 
 
-def test_a_file_is_used_once_unless_told_otherwise(animals, blobs, tmp_path, tree):
-    np.savez(tmp_path / "monday.npz", x=blobs.batch)
-    animals.discover(tmp_path / "monday.npz", n_novel=0)
-    copy = Path(shutil.copy(tmp_path / "monday.npz", tmp_path / "copy.npz"))
-    before = tree(animals.path)
-    with pytest.raises(
-        InputError, match=r"^copy\.npz is session 2 already \(discover, \S+ \d\d:\d\d\); give again=True to"
+def test_a_target_is_checked_without_writing(animals, tmp_path, tree):
+    before = tree(tmp_path)
+    for name, message in (
+        ("animals/HEAD", "belongs to the workspace itself"),
+        ("animals/commits/x.csv", "belongs to the workspace itself"),
+        ("animals", "is a folder"),
+        ("no/x.csv", "no folder"),
     ):
-        animals.discover(copy)
-    assert tree(animals.path) == before
-    assert animals.discover(copy, n_novel=0, again=True).session == 3
-    assert animals.history()[-1].parameters == {"n_novel": 0, "again": True}
-    animals.undo()
-    animals.undo()
-    assert animals.discover(copy, n_novel=0).session == 4
-    np.savez(tmp_path / "labelled.npz", x=blobs.batch[:9], y=["cat"] * 9)
-    animals.learn(tmp_path / "labelled.npz")
-    with pytest.raises(InputError, match=r"labelled\.npz is session 5 already \(learn"):
-        animals.learn(tmp_path / "labelled.npz", update_known=True)
-    assert animals.discover(tmp_path / "labelled.npz", n_novel=0).session == 6  # another command
+        with pytest.raises(InputError, match=message):
+            animals.check_target(tmp_path / name)
+    animals.check_target(str(tmp_path / "x.csv"))
+    assert tree(tmp_path) == before
 
 
-def test_other_rows_of_a_file_are_other_data(tmp_path, words):
-    rows = [f"{w} {w} {i},{w},{'ab'[i % 2]}" for w in ("card", "rain") for i in range(16)]
-    (tmp_path / "all.csv").write_text("\n".join(["text,label,part", *rows]))
-    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
-    for part in "ab":
-        assert workspace.learn(tmp_path / "all.csv", split=("part", part)).rows == 16
-    with pytest.raises(InputError, match=r"all\.csv is session 0 already"):
-        workspace.learn(tmp_path / "all.csv", split=("part", "a"))
-
-
-def test_a_folder_is_used_again_once_something_in_it_changed(tmp_path):
-    image = pytest.importorskip("PIL.Image")
-
-    class Colours:
-        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
-
-        def embed(self, items):
-            return np.array([np.asarray(item, dtype=float).mean(axis=(0, 1)) for item in items])
-
-    for i in range(12):
-        (tmp_path / "data" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
-        colour = (9 * i, 200 * (i % 2), 5)
-        image.new("RGB", (2, 2), colour).save(tmp_path / "data" / "ab"[i % 2] / f"{i}.png")
-    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), cache=False, model={"count": "evidence"})
-    workspace.learn(tmp_path / "data")
-    with pytest.raises(
-        InputError, match=r"^data is session 0 already \(learn, .*\) and has not changed since;"
-    ):
-        workspace.learn(str(tmp_path / "data") + "/b/..")
-    shutil.copytree(tmp_path / "data", tmp_path / "other")
-    assert workspace.learn(tmp_path / "other").session == 1  # another folder
-    later = time.time() + 5
-    os.utime(tmp_path / "data" / "a" / "0.png", (later, later))
-    assert workspace.learn(tmp_path / "data").session == 2
-    assert workspace.learn(tmp_path / "other", again=True).session == 3
+@pytest.mark.parametrize("embedder", [5, "pixels", object()])
+def test_only_an_embedder_is_an_embedder(template, embedder):
+    with pytest.raises(InputError, match="embedder must be an object with the protocol"):
+        Workspace.open(template, embedder=embedder)

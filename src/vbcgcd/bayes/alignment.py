@@ -1,16 +1,17 @@
 """Covariance alignment: the volume of a novel category is brought to that of the known ones.
 
-The ratio of equation 12 of the paper, with log-determinants,
+The ratio of equation 11 of the paper, with log-determinants,
 
     R = log det Sigma_novel - log mean_k det Sigma_k,
 
-starts at the prior's and changes as a posterior is trained. Training stops where R crosses its target:
+starts at the prior's and changes as a posterior is trained. Training ends where R first meets its target:
 as a rule for SVI (`AlignmentRule`), or, without training, as a root along the straight path of natural
 parameters from prior to posterior (`align`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +23,6 @@ from vbcgcd.bayes.linalg import cholesky, solve_lower
 from vbcgcd.bayes.posterior import Posterior
 from vbcgcd.bayes.prior import Prior
 from vbcgcd.bayes.statistics import Statistics
-from vbcgcd.bayes.svi import SviInfo
 
 Array = NDArray[Any]
 
@@ -38,7 +38,7 @@ def mean_log_volume(log_det_known: Array) -> float:
 
 
 def volume_ratio(log_det_novel: Array, log_det_known: Array) -> Array:
-    """R of each novel category against the mean volume of the known ones (equation 12)."""
+    """R of each novel category against the mean volume of the known ones (equation 11 of the paper)."""
     return np.asarray(log_det_novel) - mean_log_volume(np.asarray(log_det_known))
 
 
@@ -51,33 +51,39 @@ class Alignment(NamedTuple):
     after: Array
 
 
+@dataclass(frozen=True)
 class AlignmentRule:
-    """Early stopping for SVI: true once R has crossed its target.
+    """Early stopping for SVI: `vbcgcd.bayes.run_svi` ends where R meets its target.
 
     The rule as printed in the paper (stop when R < epsilon) holds before the first step wherever the known
-    volumes exceed the prior's, so the crossing is detected instead: the sign of R - target is remembered
-    and training stops when it changes.
+    volumes exceed the prior's. Instead, training ends where R first crosses its target on the way from the
+    prior's volume, and the step that crosses it is shortened so that R lands on the target.
 
     Parameters
     ----------
     log_det_known : array (K,)
         Log-determinants of the known covariances.
     target : float
-        Wanted R; 0 in the paper.
-    start : float
-        log det of the prior's expected covariance, where training starts.
+        R at which training ends; 0 in the paper.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import AlignmentRule, Prior, run_svi
+    >>> rows = 3 * np.random.default_rng(0).normal(size=(200, 2))
+    >>> rule = AlignmentRule(np.array([2.0]))
+    >>> result = run_svi(Prior(dim=2, nu=40.0), rows, alignment=rule, random_state=0)
+    >>> result.reason, round(result.trace[-1].log_det, 6)
+    ('aligned', 2.0)
     """
 
-    def __init__(self, log_det_known: Array, *, target: float = 0.0, start: float = 0.0) -> None:
-        self.goal = mean_log_volume(np.asarray(log_det_known)) + target
-        self._side = np.sign(start - self.goal)
+    log_det_known: Array
+    target: float = 0.0
 
-    def __call__(self, info: SviInfo) -> bool:
-        """Whether the volume after this step has reached the other side of the goal."""
-        side = np.sign(info.log_det - self.goal)
-        if self._side == 0:
-            self._side = side
-        return bool(side != self._side)
+    @property
+    def goal(self) -> float:
+        """Log-determinant of the novel covariance at which R equals its target."""
+        return mean_log_volume(np.asarray(self.log_det_known)) + self.target
 
 
 def log_det_along_path(prior: Prior, statistics: Statistics) -> Any:
@@ -141,7 +147,7 @@ def _first_crossing(function: Any, smallest: float) -> float:
 
 
 def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:
-    """Bhattacharyya distance between the plug-in Gaussians of two categories (equation 10).
+    """Bhattacharyya distance between the plug-in Gaussians of two categories (equation 9 of the paper).
 
     Parameters
     ----------

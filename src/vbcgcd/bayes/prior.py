@@ -84,6 +84,11 @@ class Prior:
         return float((self.nu - self.block - 1) * self.variance)
 
     @property
+    def log_det_covariance(self) -> float:
+        """Log-determinant of the expected covariance, where training starts."""
+        return float(self.dim * np.log(self.variance))
+
+    @property
     def log_det_scale(self) -> float:
         """Log-determinant of Psi (over all dimensions)."""
         return float(self.dim * np.log(self.scale))

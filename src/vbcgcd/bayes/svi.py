@@ -11,13 +11,16 @@ Its fixed point is the exact posterior, and with full batches the ELBO never fal
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
+from vbcgcd.bayes.alignment import AlignmentRule
 from vbcgcd.bayes.evidence import elbo
 from vbcgcd.bayes.posterior import Posterior, posterior_of
 from vbcgcd.bayes.prior import Prior
@@ -102,6 +105,42 @@ class _Convergence:
         return info.step - self.best[1] >= self.patience
 
 
+@dataclass
+class _Crossing:
+    """Notices when the volume passes its goal, log det of the plug-in covariance, coming from the prior's.
+
+    Nothing counts before the statistics are worth one row: until then the mean is still the prior's.
+    """
+
+    prior: Prior
+    goal: float
+
+    def __post_init__(self) -> None:
+        self.side = float(np.sign(self.prior.log_det_covariance - self.goal))
+
+    def passed(self, posterior: Posterior) -> bool:
+        """Whether this posterior lies on the goal or beyond it; a start on the goal waits for a side."""
+        if posterior.kappa[0] - self.prior.kappa < 1:
+            return False
+        side = float(np.sign(posterior.log_det_covariance[0] - self.goal))
+        passed = self.side not in (0.0, side)
+        self.side = self.side or side
+        return passed
+
+    def landing(self, step: Callable[[float], SviState], rho: float) -> float:
+        """Size of the step, at most ``rho``, with which it ends on the goal, or at one row beyond it."""
+
+        def excess(size: float) -> float:
+            posterior = posterior_of(self.prior, step(size).statistics)
+            return float(posterior.log_det_covariance[0] - self.goal)
+
+        before, after = (float(step(size).statistics.count[0]) for size in (0.0, rho))
+        smallest = 0.0 if before >= 1 else rho * min((1 - before) / (after - before), 1.0)
+        if before < 1 and np.sign(excess(smallest)) != self.side:
+            return smallest
+        return float(brentq(excess, smallest, rho))
+
+
 def run_svi(
     prior: Prior,
     rows: Array,
@@ -110,6 +149,7 @@ def run_svi(
     batch_size: int | None = 128,
     max_steps: int = 1000,
     schedule: Schedule | None = None,
+    alignment: AlignmentRule | None = None,
     stop: StopRule | None = None,
     tolerance: float = 1e-6,
     patience: int = 20,
@@ -126,9 +166,11 @@ def run_svi(
         Rows of a minibatch; None uses all rows in each step.
     max_steps : int
     schedule : Schedule, optional
+    alignment : AlignmentRule, optional
+        The early stopping of the paper: training ends where the covariance reaches the volume of the known
+        ones. The last step is shortened to land there, but not below one row's worth of statistics.
     stop : callable, optional
-        Called with each `SviInfo`; training ends when it returns True. See
-        `vbcgcd.bayes.alignment.AlignmentRule` for the early stopping of the paper.
+        Called with each `SviInfo`; training ends when it returns True.
     tolerance, patience
         Convergence: stop when the ELBO has not risen by this relative amount for so many steps.
     random_state : Generator or int, optional
@@ -144,24 +186,26 @@ def run_svi(
     weight = np.ones(len(rows)) if weight is None else np.asarray(weight, dtype=np.float64)
     everything = _statistics(prior, rows, weight)
     converged = _Convergence(tolerance, patience)
+    crossing = None if alignment is None else _Crossing(prior, alignment.goal)
     state, trace = svi_init(prior), list[SviInfo]()
     posterior = posterior_of(prior, state.statistics)
     for indices in _minibatches(len(rows), batch_size, max_steps, rng):
         batch = everything if indices is None else _statistics(prior, rows[indices], weight[indices])
-        rho = schedule(state.step + 1)
         multiplier = 1.0 if indices is None else len(rows) / len(indices)
-        state = svi_step(state, batch, multiplier, rho)
-        posterior = posterior_of(prior, state.statistics)
-        info = SviInfo(
-            state.step,
-            rho,
-            float(elbo(prior, posterior, everything)[0]),
-            float(posterior.log_det_covariance[0]),
-        )
-        trace.append(info)
-        if stop is not None and stop(info):
+        step, rho = functools.partial(svi_step, state, batch, multiplier), schedule(state.step + 1)
+        posterior = posterior_of(prior, step(rho).statistics)
+        aligned = crossing is not None and crossing.passed(posterior)
+        if crossing is not None and aligned:
+            rho = crossing.landing(step, rho)
+            posterior = posterior_of(prior, step(rho).statistics)
+        state = step(rho)
+        bound, volume = elbo(prior, posterior, everything)[0], posterior.log_det_covariance[0]
+        trace.append(SviInfo(state.step, rho, float(bound), float(volume)))
+        if aligned:
+            return SviResult(state.statistics, posterior, trace, "aligned")
+        if stop is not None and stop(trace[-1]):
             return SviResult(state.statistics, posterior, trace, "stopping rule")
-        if converged(info):
+        if converged(trace[-1]):
             return SviResult(state.statistics, posterior, trace, "converged")
     return SviResult(state.statistics, posterior, trace, "max_steps")
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from contextlib import ExitStack
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
 
-from vbcgcd.cli.common import console, errors_are_messages, progress_bar, wrong
+from vbcgcd.cli.common import console, errors_are_messages, progress_bar
+
+if TYPE_CHECKING:
+    from vbcgcd.study import Study, StudyProgress
 
 app = typer.Typer(
     no_args_is_help=True, help="The paper's experiments: datasets, plans, scoring, tables, figures."
@@ -18,7 +22,7 @@ app = typer.Typer(
 
 
 class Format(StrEnum):
-    """How tables are written."""
+    """Format of tables."""
 
     TERMINAL = "terminal"
     MARKDOWN = "markdown"
@@ -26,7 +30,7 @@ class Format(StrEnum):
 
 
 class Order(StrEnum):
-    """In which order classes arrive."""
+    """Order in which classes arrive."""
 
     RANDOM = "random"
     NATURAL = "natural"
@@ -43,17 +47,17 @@ class Protocol(StrEnum):
 Data = Annotated[
     str,
     typer.Option(
-        "--data", help="Embeddings (.npz), a table of texts, an image folder, or a dataset in its own layout."
+        "--data", help="Embeddings (.npz), a table of texts, a folder of pictures, or a published dataset."
     ),
 ]
 PlanName = Annotated[
-    str, typer.Option("--plan", help="b50t5, b50t10, b10t9, or a plan file made by 'vbcgcd study plan'.")
+    str, typer.Option("--plan", help="b50t5, b50t10, b10t9, or a plan file written by 'vbcgcd study plan'.")
 ]
 OrderOption = Annotated[Order, typer.Option("--order", help="Order in which the classes arrive.")]
 Out = Annotated[
-    Path, typer.Option("--out", help="Folder of the results; finished runs in it are not repeated.")
+    Path, typer.Option("--out", help="Folder of the results; runs finished there are not repeated.")
 ]
-FormatOption = Annotated[Format, typer.Option("--format", help="How the tables are written.")]
+FormatOption = Annotated[Format, typer.Option("--format", help="Format of the tables.")]
 ProtocolOption = Annotated[Protocol, typer.Option("--protocol", help="How ids are matched to true classes.")]
 Methods = Annotated[
     str | None, typer.Option("--methods", help="Comma-separated methods, or all; see 'vbcgcd study methods'.")
@@ -61,7 +65,7 @@ Methods = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", help="An option of a method: METHOD.OPTION=VALUE, for example vb-released.n_components=128."
+        "--set", help="Option of a method as METHOD.OPTION=VALUE, for example vb-released.n_components=128."
     ),
 ]
 Embedder = Annotated[
@@ -73,7 +77,7 @@ RESULTS = Path("vbcgcd-study")
 @app.command("list")
 @errors_are_messages
 def list_experiments() -> None:
-    """List the experiments and what each asks.
+    """List the experiments and the question of each.
 
     Example: vbcgcd study list
     """
@@ -86,7 +90,8 @@ def list_experiments() -> None:
     for e in EXPERIMENTS.values():
         table.add_row(e.name, e.question, str(len(e.variants)))
     console().print(table)
-    console().print("runs: variants per seed. main, forgetting, bounds, long and scarce also take --methods.")
+    others = ", ".join(e.name for e in EXPERIMENTS.values() if e.takes_methods)
+    console().print(f"runs: variants for each seed. --methods works with {others}.")
 
 
 @app.command()
@@ -110,48 +115,48 @@ def methods() -> None:
 @errors_are_messages
 def fetch(
     name: Annotated[
-        str, typer.Argument(help="cifar100 (by torchvision) or hf:OWNER/NAME (by Hugging Face datasets).")
+        str, typer.Argument(help="cifar100 (with torchvision) or hf:OWNER/NAME (with Hugging Face datasets).")
     ],
-    folder: Annotated[Path, typer.Argument(help="Where to put it.")],
+    folder: Annotated[Path, typer.Argument(help="Folder to put it in.")],
 ) -> None:
-    """Fetch a public dataset, where a library that can do so is installed; else give --data a local path.
+    """Fetch a public dataset with torchvision or Hugging Face datasets, if installed.
 
     Example: vbcgcd study fetch cifar100 data/
     """
-    from vbcgcd.study.datasets import fetch as fetch_dataset
+    from vbcgcd.study.datasets.fetch import fetch as fetch_dataset
 
-    console().print(f"Fetched. Use it with: vbcgcd study run main --data {fetch_dataset(name, folder)}")
+    path = fetch_dataset(name, folder)
+    console().print(f"Dataset ready. Use it with: vbcgcd study run main --data {path}")
 
 
 @app.command()
 @errors_are_messages
 def plan(
     data: Data,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the plan (JSON).")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="File to write the plan to (JSON).")],
     name: Annotated[
-        str | None, typer.Option("--plan", help="b50t5, b50t10 or b10t9; not together with the shares below.")
+        str | None, typer.Option("--plan", help="b50t5, b50t10 or b10t9, instead of the numbers below.")
     ] = None,
     order: OrderOption = Order.RANDOM,
-    seed: Annotated[int, typer.Option(help="Decides the rows and, in the random order, the classes.")] = 0,
+    seed: Annotated[int, typer.Option(help="Draws the rows and, in the random order, the classes.")] = 0,
     labelled_share: Annotated[float, typer.Option(help="Share of the classes that is labelled.")] = 0.5,
-    sessions: Annotated[int, typer.Option(help="Unlabelled sessions.")] = 5,
+    sessions: Annotated[int, typer.Option(help="Number of unlabelled sessions.")] = 5,
     train_share: Annotated[
-        float, typer.Option(help="Share of a class used when it is labelled or new.")
+        float, typer.Option(help="Share of a class's rows used when it is labelled or novel.")
     ] = 0.8,
     known_share: Annotated[
-        float, typer.Option(help="Share of a known class that comes back in a session.")
+        float, typer.Option(help="Share of a known class's rows that arrives in each later session.")
     ] = 0.05,
 ) -> None:
-    """Write a session plan: class order and row numbers in a plain file, to share and to run again.
+    """Write a session plan to a file, to share and to run again: class order and row numbers.
 
     Example: vbcgcd study plan --data cifar100.npz --plan b50t5 --order happy -o happy.json
 
     Example: vbcgcd study plan --data tickets.csv --labelled-share 0.3 --sessions 8 -o plan.json
     """
-    from vbcgcd.study.data import load_labels
+    from vbcgcd.study.datasets import load_labels
     from vbcgcd.study.plans import check_plan, make_plan, write_plan
-    from vbcgcd.study.published import paper_dataset
-    from vbcgcd.study.shapes import shape_by_shares, shape_of
+    from vbcgcd.study.shapes import paper_dataset, shape_by_shares, shape_of
 
     y, dataset = load_labels(data)
     if name is not None:
@@ -164,19 +169,21 @@ def plan(
             train_share=train_share,
             known_share=known_share,
         )
-    made = check_plan(make_plan(y, shape, order=order.value, seed=seed), y)
-    write_plan(made, output)
+    drawn = check_plan(make_plan(y, shape, order=order.value, seed=seed), y)
+    write_plan(drawn, output)
     table = Table(
-        title=f"Plan {made.name} of {dataset}, {order.value} order, seed {seed}", title_justify="left"
+        title=f"Plan {drawn.name} of {dataset}, {order.value} order, seed {seed}", title_justify="left"
     )
-    for column in ("session", "new classes", "rows", "of known classes"):
+    for column in ("session", "novel classes", "rows", "of known classes"):
         table.add_column(column, justify="right")
-    table.add_row("0 (labelled)", str(len(made.labelled)), str(len(made.base_rows)), "")
-    for t, session in enumerate(made.sessions):
+    table.add_row("0 (labelled)", str(len(drawn.labelled)), str(len(drawn.base_rows)), "")
+    for t, session in enumerate(drawn.sessions):
         known = len(session.rows) - sum(int((y[session.rows] == c).sum()) for c in session.novel)
         table.add_row(str(t + 1), str(len(session.novel)), str(len(session.rows)), str(known))
     console().print(table)
-    console().print(f"Written to {output}. No row of the stream is labelled, none comes twice as new.")
+    console().print(
+        f"Plan written to {output}. Nothing leaks: no row of a session is labelled or novel twice."
+    )
 
 
 @app.command()
@@ -185,48 +192,40 @@ def run(
     experiment: Annotated[str, typer.Argument(help="Name of an experiment; see 'vbcgcd study list'.")],
     data: Data,
     second: Annotated[
-        str | None, typer.Option(help="The same rows embedded otherwise, for experiments that compare two.")
+        str | None, typer.Option(help="Other embeddings of the same rows, for experiments that compare two.")
     ] = None,
     plan: PlanName = "b50t5",
     order: OrderOption = Order.RANDOM,
-    seeds: Annotated[int, typer.Option(help="How many plans, with the seeds 0, 1, 2, ...")] = 3,
+    seeds: Annotated[int, typer.Option(help="Number of plans to run, with the seeds 0, 1, 2, ...")] = 3,
     methods: Methods = None,
     settings: Settings = None,
     embedder: Embedder = None,
     out: Out = RESULTS,
     protocol: ProtocolOption = Protocol.FROZEN,
     format: FormatOption = Format.TERMINAL,
-    again: Annotated[bool, typer.Option("--again", help="Repeat runs that are finished.")] = False,
+    again: Annotated[bool, typer.Option("--again", help="Repeat finished runs.")] = False,
 ) -> None:
-    """Run an experiment over seeds and print its tables; interrupted, it goes on where it stopped.
+    """Run an experiment over several seeds and print its tables; after an interruption, it resumes.
 
     Example: vbcgcd study run main --data cifar100.npz --plan b50t5 --seeds 3
 
     Example: vbcgcd study run main --data cifar100.npz --methods all
     """
-    from vbcgcd.study import experiments, tables
-    from vbcgcd.study.data import load_dataset
-    from vbcgcd.study.records import Records
-
-    asked = _asked(experiment, methods, settings)
-    dataset = load_dataset(data, embedder=embedder, progress=True)
-    other = None if second is None else load_dataset(second, progress=True)
-    plans = _plans(dataset, asked.plan or plan, order, seeds)
-    records = Records(out)
-    work = experiments.plan_work(asked, dataset, other, plans, {} if again else records.read())
-    records.check_writable()
-    finished = []
-    with progress_bar() as bar:
-        task = bar.add_task(asked.name, total=len(work))
-
-        def show(item: Any, step: str) -> None:
-            bar.update(task, description=f"{item.variant.label}, seed {item.seed}: {step}")
-
-        for item in experiments.run_experiment(work, records, progress=show):
-            finished.append(item)
-            bar.advance(task)
-    _print(tables.tables_of(asked, finished, data=dataset.name, protocol=protocol.value), format)
-    console(stderr=True).print(f"Runs: {records.path}", style="dim")
+    study = _run(
+        experiment,
+        data,
+        second=second,
+        plan=plan,
+        order=order.value,
+        seeds=seeds,
+        methods=methods,
+        options=_options(settings),
+        embedder=embedder,
+        output=out,
+        again=again,
+    )
+    _print(study, protocol, format)
+    console(stderr=True).print(f"Results: {out}", style="dim")
 
 
 @app.command()
@@ -241,19 +240,21 @@ def table(
     protocol: ProtocolOption = Protocol.FROZEN,
     format: FormatOption = Format.TERMINAL,
 ) -> None:
-    """Print the tables of finished runs again, in another protocol or format.
+    """Print the tables of finished runs, in any protocol or format.
 
     Example: vbcgcd study table main --protocol joint --format latex
     """
-    from vbcgcd.study import experiments, tables
-    from vbcgcd.study.records import Records
+    from vbcgcd.errors import InputError
+    from vbcgcd.study import read_studies
 
-    asked = _asked(experiment, methods, settings)
-    found = experiments.finished_work(asked, Records(out).read(), data=data and Path(data).stem, plan=plan)
-    if not found:
-        raise wrong(f"No finished run of {experiment} in {out}; run it with 'vbcgcd study run {experiment}'.")
-    for (name, *_), work in found.items():
-        _print(tables.tables_of(asked, work, data=name, protocol=protocol.value), format)
+    name = None if data is None else Path(data).stem
+    studies = read_studies(experiment, out, data=name, plan=plan, methods=methods, options=_options(settings))
+    if not studies:
+        raise InputError(
+            f"No finished runs of {experiment} in {out}; run it with 'vbcgcd study run {experiment}'."
+        )
+    for study in studies:
+        _print(study, protocol, format)
 
 
 @app.command()
@@ -262,11 +263,13 @@ def figure(
     name: Annotated[str, typer.Argument(help="progress, novel-rows, dimensions, estimators or sessions.")],
     data: Data,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Where to save the picture (PNG, PDF or SVG).")
+        Path, typer.Option("--output", "-o", help="File to save the figure to (PNG, PDF or SVG).")
     ],
     plan: PlanName = "b50t5",
     order: OrderOption = Order.RANDOM,
-    seeds: Annotated[int, typer.Option(help="For 'sessions': how many plans; the others draw seed 0.")] = 3,
+    seeds: Annotated[
+        int, typer.Option(help="Number of plans for 'sessions'; the other figures show seed 0.")
+    ] = 3,
     methods: Methods = None,
     settings: Settings = None,
     embedder: Embedder = None,
@@ -276,40 +279,60 @@ def figure(
 
     Example: vbcgcd study figure progress --data cifar100.npz -o progress.png
     """
-    from vbcgcd.study import figures
-    from vbcgcd.study.data import load_dataset
+    from vbcgcd.study import load_dataset
+    from vbcgcd.study.figures import DATA_FIGURES, check_figure, draw_data, save_figure
+    from vbcgcd.study.study import choose_plans
 
-    figures.check_figure(name, output)
+    check_figure(name, output)
     dataset = load_dataset(data, embedder=embedder, progress=True)
-    plans = _plans(dataset, plan, order, seeds if name == "sessions" else 1)
-    asked = _asked("main", methods, settings)
-    with console(stderr=True).status(f"drawing {name} ..."):
-        drawn = figures.draw(name, dataset, plans, asked, out)
-        figures.save(drawn, output)
-    console().print(f"Saved {output}")
+    if name in DATA_FIGURES:
+        with console(stderr=True).status(f"drawing {name} ..."):
+            drawing = draw_data(name, dataset, choose_plans(dataset, plan, order.value, 1)[0])
+    else:
+        study = _run(
+            "main",
+            dataset,
+            plan=plan,
+            order=order.value,
+            seeds=seeds if name == "sessions" else 1,
+            methods=methods,
+            options=_options(settings),
+            output=out,
+        )
+        drawing = study.figure(name)
+    save_figure(drawing, output)
+    console().print(f"Figure saved to {output}.")
 
 
-def _asked(name: str, methods: str | None, settings: list[str] | None) -> Any:
-    """The experiment, over the methods asked for and with the options set."""
-    from vbcgcd.study.experiments import experiment, with_methods
-    from vbcgcd.study.methods import expand_methods
+def _run(experiment: str, data: Any, **options: Any) -> Study:
+    """`run_study` with a progress bar."""
+    from vbcgcd.study import run_study
 
-    asked = experiment(name)
+    bar = progress_bar()
+    task = bar.add_task(experiment)
+    with ExitStack() as stack:
+
+        def show(at: StudyProgress) -> None:
+            if not bar.live.is_started:  # not before the data is loaded, which may show a bar of its own
+                stack.enter_context(bar)
+            text = f"{at.label}, seed {at.seed}: {at.step}"
+            bar.update(task, description=text, completed=at.completed, total=at.total)
+
+        return run_study(experiment, data, progress=show, **options)
+
+
+def _options(settings: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Options of methods, by method, from METHOD.OPTION=VALUE."""
+    from vbcgcd.errors import InputError
+
     options: dict[str, dict[str, Any]] = {}
     for setting in settings or []:
         left, equals, value = setting.partition("=")
         method, dot, option = left.partition(".")
         if not (equals and dot and option):
-            raise wrong(f"--set takes METHOD.OPTION=VALUE, got {setting!r}.")
-        expand_methods(method)
+            raise InputError(f"Expected METHOD.OPTION=VALUE, got {setting!r}.", option="set")
         options.setdefault(method, {})[option] = _value(value)
-    if methods is None and not options:
-        return asked
-    chosen = expand_methods(methods or "ours")
-    idle = [name for name in options if name not in chosen]
-    if idle:
-        raise wrong(f"--set speaks of {idle[0]}, which is not run; add it to --methods.")
-    return with_methods(asked, chosen, options)
+    return options
 
 
 def _value(text: str) -> Any:
@@ -319,30 +342,11 @@ def _value(text: str) -> Any:
         return text
 
 
-def _plans(dataset: Any, plan: str, order: Order, seeds: int) -> list[Any]:
-    from vbcgcd.study.plans import check_plan, make_plan, read_plan
-    from vbcgcd.study.published import paper_dataset
-    from vbcgcd.study.shapes import NAMED_PLANS, shape_of
-
-    if plan not in NAMED_PLANS:
-        if not Path(plan).exists():
-            raise wrong(
-                f"No plan is called {plan!r}, and no file; use {', '.join(NAMED_PLANS)} or a plan file."
-            )
-        return [check_plan(read_plan(plan), dataset.train_y)]
-    if seeds < 1:
-        raise wrong(f"--seeds must be at least 1, got {seeds}.")
-    shape = shape_of(plan, dataset.train_y, dataset=paper_dataset(dataset.name))
-    return [make_plan(dataset.train_y, shape, order=order.value, seed=seed) for seed in range(seeds)]
-
-
-def _print(made: list[Any], format: Format) -> None:
-    from vbcgcd.study.rendering import render
-
-    for table in made:
-        shown = render(table, format.value)
-        if isinstance(shown, str):
-            typer.echo(shown + "\n")
-        else:
-            console().print(shown)
+def _print(study: Study, protocol: Protocol, format: Format) -> None:
+    for table in study.tables(protocol=protocol.value):
+        if format is Format.TERMINAL:
+            console().print(table)
             console().print()
+        else:
+            text = table.markdown() if format is Format.MARKDOWN else table.latex()
+            typer.echo(text + "\n")

@@ -84,7 +84,7 @@ def _svi(
             rows[members].astype(np.float64),
             weight=weight[members, k],
             max_steps=options.svi_steps,
-            stop=rule,
+            alignment=rule,
             random_state=rng,
         )
         parts.append(result.statistics)

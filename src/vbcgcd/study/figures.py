@@ -1,25 +1,24 @@
-"""The paper's figures on any embeddings; what they show comes from the records and from `traces`."""
+"""The paper's figures on any embeddings: of the runs of a study, or of one dataset and plan."""
 
 from __future__ import annotations
 
 import importlib.util
-import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import written_whole
-from vbcgcd.errors import InputError
+from vbcgcd.atomic import atomic_file
+from vbcgcd.errors import DiskError, InputError
 from vbcgcd.model import CategoryDiscoverer
-from vbcgcd.study.experiments import Experiment, plan_work, run_experiment
+from vbcgcd.study.datasets.arrays import Dataset
 from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import Plan
-from vbcgcd.study.published import paper_dataset, paper_experiment, published
-from vbcgcd.study.records import Record, Records
-from vbcgcd.study.runner import Dataset
+from vbcgcd.study.published import paper_experiment, published
+from vbcgcd.study.records import RunRecord
+from vbcgcd.study.shapes import paper_dataset
 from vbcgcd.study.traces import (
     ProgressTrace,
     estimates_of,
@@ -27,50 +26,71 @@ from vbcgcd.study.traces import (
     two_categories,
     unit_variance,
 )
+from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
 BLUE, GREY, ORANGE, GREEN = "#1c7ed6", "#495057", "#d9480f", "#2b8a3e"
 SUFFIXES = (".png", ".pdf", ".svg")
+Runs = Mapping[str, Sequence[RunRecord]]
 
-__all__ = ["FIGURES", "check_figure", "draw", "save"]
+__all__ = ["DATA_FIGURES", "RUN_FIGURES", "check_figure", "draw_data", "draw_runs", "save_figure"]
 
 
 def check_figure(name: str, path: Path) -> None:
     """Raise unless the figure exists and can be saved there."""
-    if name not in FIGURES:
-        raise InputError(f"No figure is called {name!r}; choose among {', '.join(FIGURES)}.")
+    names = (*DATA_FIGURES, *RUN_FIGURES)
+    if name not in names:
+        raise InputError(f"Unknown figure {name!r}; choose among {', '.join(names)}.", option="name")
     if path.suffix.lower() not in SUFFIXES:
-        raise InputError(f"A figure is saved as {', '.join(SUFFIXES)}, got {str(path)!r}.")
+        raise InputError(
+            f"Unsupported file type of {str(path)!r}; save a figure as {', '.join(SUFFIXES)}.",
+            option="output",
+        )
     if not path.absolute().parent.is_dir():
-        raise InputError(f"Cannot write {path}: there is no folder {path.parent}; make it first.")
+        raise InputError(
+            f"Cannot write {path}: there is no folder {path.parent}; create it first.", option="output"
+        )
     if importlib.util.find_spec("matplotlib") is None:
         raise InputError("Figures need matplotlib; install it with: pip install 'vbcgcd[plot]'")
 
 
-def draw(name: str, data: Dataset, plans: list[Plan], asked: Experiment, out: str | os.PathLike[str]) -> Any:
-    """A figure as a matplotlib object.
+def draw_runs(name: str, runs: Runs, *, data: str) -> Any:
+    """A figure of finished runs, as a matplotlib object.
 
     Parameters
     ----------
     name : str
-        See ``FIGURES``.
-    data : Dataset
-    plans : list of Plan
-    asked : Experiment
-        The main table over the methods wanted.
-    out : path
-        Folder of the results; runs that are not there yet are made and written there.
+        A key of ``RUN_FIGURES``.
+    runs : mapping of str to sequence of RunRecord
+        Runs of each variant, one for each seed, by the variant's label.
+    data : str
+        Name of the dataset.
     """
-    return FIGURES[name](data, plans, asked, out)
+    check_choice("name", name, tuple(RUN_FIGURES))
+    return RUN_FIGURES[name](runs, data)
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a figure: complete, or the file stays as it was."""
+def draw_data(name: str, data: Dataset, plan: Plan) -> Any:
+    """A figure of one dataset and plan, as a matplotlib object.
+
+    Parameters
+    ----------
+    name : str
+        A key of ``DATA_FIGURES``.
+    data : Dataset
+    plan : Plan
+    """
+    check_choice("name", name, tuple(DATA_FIGURES))
+    return DATA_FIGURES[name](data, plan)
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure; if that fails, an existing file is left unchanged."""
     try:
-        with written_whole(path) as file:
+        with atomic_file(path) as file:
             figure.savefig(file, format=path.suffix[1:].lower(), dpi=120, bbox_inches="tight")
     except OSError as error:
-        raise InputError(f"Cannot write {path}: {error.strerror}.") from None
+        raise DiskError.writing(path, error) from None
 
 
 def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:
@@ -82,30 +102,20 @@ def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:
     return figure, figure.subplots(**grid)
 
 
-def _runs(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> dict[str, list[Record]]:
-    records = Records(out)
-    groups: dict[str, list[Record]] = {}
-    for item in run_experiment(plan_work(asked, data, None, plans, records.read()), records):
-        if item.record is not None:
-            groups.setdefault(item.variant.label, []).append(item.record)
-    return groups
-
-
-def _progress(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+def _progress(data: Dataset, plan: Plan) -> Any:
     """Accuracy and covariance volume along the training of the first session (the paper's figure 2)."""
-    plan = plans[0]
     ours = progress_of_session(data, plan, CategoryDiscoverer(count="evidence"))
     raw = progress_of_session(unit_variance(data, plan), plan, _paper())
     figure, axes = _canvas(11, 6.4, nrows=2, ncols=2, sharex=True)
     titles = ("ours: calibrated prior", "the paper's configuration: prior N(0, I)")
     for column, (trace, title) in enumerate(zip((ours, raw), titles, strict=True)):
         _progress_column(axes[:, column], trace, title)
-    figure.suptitle(f"Learning new categories, {data.name}, session 1", fontsize=12)
+    figure.suptitle(f"Learning novel categories, {data.name}, session 1", fontsize=12)
     return figure
 
 
 def _paper() -> CategoryDiscoverer:
-    """The paper's configuration, trained to the end."""
+    """The paper's configuration without early stopping."""
     return CategoryDiscoverer.paper(**METHODS["paper"].options, alignment=None)
 
 
@@ -117,10 +127,10 @@ def _progress_column(axes: Any, trace: ProgressTrace, title: str) -> None:
     top.plot(trace.rows[best], 100 * trace.all[best], "o", color=BLUE, ms=7, label="best All")
     top.set_ylabel("test accuracy, %")
     top.set_title(title, fontsize=11)
-    bottom.plot(trace.rows, trace.volume, color=ORANGE, lw=2, label="new categories, mean")
+    bottom.plot(trace.rows, trace.volume, color=ORANGE, lw=2, label="novel categories, mean")
     bottom.axhline(trace.known_volume, color=GREY, ls="--", label="known categories, log of mean")
     bottom.set_ylabel("log-determinant of the covariance")
-    bottom.set_xlabel("training progress: effective rows per new category")
+    bottom.set_xlabel("training progress: effective rows per novel category")
     for ax in (top, bottom):
         if trace.stop is not None:
             ax.axvline(trace.stop, color=GREEN, lw=1.2, label="stopping point, R = 0")
@@ -129,41 +139,40 @@ def _progress_column(axes: Any, trace: ProgressTrace, title: str) -> None:
         ax.legend(frameon=False, fontsize=9)
 
 
-def _novel_rows(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+def _novel_rows(runs: Runs, data: str) -> Any:
     """Rows judged novel against the truth, per session (the paper's figure 3)."""
-    groups = _runs(data, plans[:1], asked, out)
     figure, axes = _canvas(7.5, 4)
-    first = next(iter(groups.values()))[0]["result"]["sessions"]
+    first = [s.stream for s in next(iter(runs.values()))[0].sessions]
     at = np.arange(1, len(first) + 1)
-    axes.bar(at, [s["stream"]["rows"] for s in first], 0.85, color="#e9ecef", label="all rows")
-    width = 0.7 / len(groups)
-    for i, (label, group) in enumerate(groups.items()):
-        streams = [s["stream"] for s in group[0]["result"]["sessions"]]
-        judged = np.array([s["judged_novel"] for s in streams])
-        right = np.array([s["judged_novel"] * (s["precision"] or 0) for s in streams])
-        x = at + (i - (len(groups) - 1) / 2) * width
+    axes.bar(at, [stream.rows for stream in first], 0.85, color="#e9ecef", label="all rows")
+    width = 0.7 / len(runs)
+    for i, (label, group) in enumerate(runs.items()):
+        streams = [s.stream for s in group[0].sessions]
+        judged = np.array([stream.judged_novel for stream in streams])
+        correct = judged * np.nan_to_num([stream.precision for stream in streams])
+        x = at + (i - (len(runs) - 1) / 2) * width
         axes.bar(x, judged, width * 0.9, color=ORANGE, alpha=0.45, label=f"{label}: judged novel")
-        axes.bar(x, right, width * 0.9, color=ORANGE, label=f"{label}: and truly novel")
-    for place, s in zip(at.tolist(), first, strict=True):
-        axes.hlines(s["stream"]["novel_rows"], place - 0.45, place + 0.45, color="#c92a2a", ls="--", lw=1.5)
+        axes.bar(x, correct, width * 0.9, color=ORANGE, label=f"{label}: and truly novel")
+    for place, stream in zip(at.tolist(), first, strict=True):
+        axes.hlines(stream.novel_rows, place - 0.45, place + 0.45, color="#c92a2a", ls="--", lw=1.5)
     axes.plot([], [], "--", color="#c92a2a", label="truly novel")
     axes.set_xlabel("session")
     axes.set_ylabel("rows")
     axes.set_xticks(at)
-    axes.set_ylim(0, 1.35 * max(s["stream"]["rows"] for s in first))
+    axes.set_ylim(0, 1.35 * max(stream.rows for stream in first))
     axes.legend(frameon=False, fontsize=9, ncols=2, loc="upper left")
-    axes.set_title(f"Rows judged novel, {data.name}", fontsize=12)
+    axes.set_title(f"Rows judged novel, {data}", fontsize=12)
     return figure
 
 
-def _dimensions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+def _dimensions(data: Dataset, plan: Plan) -> Any:
     """Distributions of two categories in the dimensions that vary most (the paper's figure 4)."""
-    pair = two_categories(data, plans[0])
+    pair = two_categories(data, plan)
     figure, axes = _canvas(8, 4)
     at = np.arange(pair.first.shape[1])
     for rows, colour, side, label in (
-        (pair.first, BLUE, -0.2, data.title(pair.names[0])),
-        (pair.second, ORANGE, 0.2, data.title(pair.names[1])),
+        (pair.first, BLUE, -0.2, data.class_name(pair.names[0])),
+        (pair.second, ORANGE, 0.2, data.class_name(pair.names[1])),
     ):
         parts = axes.violinplot(list(rows.T), positions=at + side, widths=0.36, showextrema=False)
         for body in parts["bodies"]:
@@ -179,9 +188,9 @@ def _dimensions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -
     return figure
 
 
-def _estimators(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+def _estimators(data: Dataset, plan: Plan) -> Any:
     """Means and covariances by point estimate and by variational Bayes (the paper's figure 5)."""
-    both = estimates_of(data, plans[0])
+    both = estimates_of(data, plan)
     figure, axes = _canvas(11, 3.6, ncols=3, width_ratios=(1.2, 1, 1))
     at = np.arange(len(both.mean_pe))
     axes[0].plot(at, both.mean_pe, "o", color=GREY, ms=4, label="point estimate")
@@ -199,47 +208,49 @@ def _estimators(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -
         image = ax.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit)
         ax.set_title(title, fontsize=11)
     figure.colorbar(image, ax=axes[1:], shrink=0.85)
-    figure.suptitle(f"Class {data.title(both.name)} from {both.n_rows} rows, {data.name}", fontsize=12)
+    figure.suptitle(f"Class {data.class_name(both.name)} from {both.n_rows} rows, {data.name}", fontsize=12)
     return figure
 
 
-def _sessions(data: Dataset, plans: list[Plan], asked: Experiment, out: Any) -> Any:
+def _sessions(runs: Runs, data: str) -> Any:
     """Accuracy per session of every method, with the spread over seeds."""
     from matplotlib import colormaps
 
-    groups = _runs(data, plans, asked, out)
     figure, axes = _canvas(10, 5)
     colours = [colormaps["tab20"](k) for k in range(20)]
-    for i, (label, group) in enumerate(groups.items()):
-        runs = 100 * np.array(
-            [[r["result"]["base"], *(s["frozen"]["all"] for s in r["result"]["sessions"])] for r in group]
-        )
-        at, mean = np.arange(runs.shape[1]), runs.mean(axis=0)
+    for i, (label, group) in enumerate(runs.items()):
+        each = [r.accuracies("frozen") for r in group]
+        values = 100 * np.array([[run.base, *(score.all for score in run.scores)] for run in each])
+        at, mean = np.arange(values.shape[1]), values.mean(axis=0)
         ours = label == "ours"
         colour = "#c92a2a" if ours else colours[(2 * i + i // 10) % 20]
         axes.plot(at, mean, "o-", color=colour, lw=2.6 if ours else 1.3, ms=6 if ours else 3.5, label=label)
-        if ours and len(runs) > 1:
-            sd = runs.std(axis=0, ddof=1)
+        if ours and len(values) > 1:
+            sd = values.std(axis=0, ddof=1)
             axes.fill_between(at, mean - sd, mean + sd, color=colour, alpha=0.15)
-    bound = [100 * r["bound"]["scores"][-1]["all"] for r in groups.get("ours", [])]
+    bound = [100 * r.bound.final.all for r in runs.get("ours", ())]
     if bound:
         axes.axhline(float(np.mean(bound)), color=GREY, ls="--", lw=1, label="ours, every class labelled")
-    for p in published(paper_experiment("main", plans[0].name), paper_dataset(data.name)):
+    plan, seeds = next(iter(runs.values()))[0].plan.plan, max(map(len, runs.values()))
+    for p in published(paper_experiment("main", plan), paper_dataset(data)):
         if p.method == "VB-CGCD":
-            values = [p.base, *(s[0] for s in p.sessions)]
-            axes.plot(range(len(values)), values, ":", color="black", lw=1, label="VB-CGCD as printed (DINO)")
+            printed = [p.base, *(s[0] for s in p.sessions)]
+            axes.plot(
+                range(len(printed)), printed, ":", color="black", lw=1, label="VB-CGCD as printed (DINO)"
+            )
     axes.set_xlabel("session (0 is labelled)")
     axes.set_ylabel("All, test accuracy in % (frozen)")
     axes.grid(alpha=0.25)
     axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    axes.set_title(f"{data.name}, plan {plans[0].name}, mean of {len(plans)} seeds", fontsize=12)
+    axes.set_title(f"{data}, plan {plan}, mean of {seeds} seeds", fontsize=12)
     return figure
 
 
-FIGURES: dict[str, Callable[..., Any]] = {
+#: Figures of one dataset and plan.
+DATA_FIGURES: dict[str, Callable[[Dataset, Plan], Any]] = {
     "progress": _progress,
-    "novel-rows": _novel_rows,
     "dimensions": _dimensions,
     "estimators": _estimators,
-    "sessions": _sessions,
 }
+#: Figures of the runs of a study.
+RUN_FIGURES: dict[str, Callable[[Runs, str], Any]] = {"novel-rows": _novel_rows, "sessions": _sessions}

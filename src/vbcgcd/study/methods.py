@@ -1,62 +1,26 @@
-"""Every method that a study can run, by name: ours, its variants, and the rivals."""
+"""The catalogue of methods that a study can run: ours, its variants, and the rivals."""
 
 from __future__ import annotations
 
-import importlib
-from dataclasses import dataclass, field
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.protocol import Method
+from vbcgcd.study.protocol import Method, MethodCard, by_name
 
-__all__ = ["METHODS", "OURS", "RIVALS", "MethodCard", "expand_methods", "make_method"]
-
-
-@dataclass(frozen=True)
-class MethodCard:
-    """What a method is and where it lives.
-
-    Parameters
-    ----------
-    name : str
-    what : str
-        One line.
-    paper : str
-        Where it was published; empty for ours.
-    year : int or None
-    where : str
-        ``module:class``; the module is imported when the method is made.
-    options : dict
-        Options that make it what its name says.
-    torch : bool
-        Whether it needs torch.
-    published : str or None
-        Its name in the paper's tables, if the original is printed there.
-    """
-
-    name: str
-    what: str
-    where: str
-    paper: str = ""
-    year: int | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    torch: bool = False
-    published: str | None = None
-
+__all__ = ["ALL", "METHODS", "OURS", "RIVALS", "expand_methods", "make_method"]
 
 _MODEL = "vbcgcd.model:CategoryDiscoverer"
 _RIVALS = "vbcgcd.study.rivals"
-#: Counting by evidence needs no rehearsal in `fit`; it never runs where the number is given.
-_NUMBER_GIVEN = {"count": "evidence"}
+#: Counting by evidence needs no rehearsal in `fit`; nothing is counted where the number is known.
+_NUMBER_KNOWN = {"count": "evidence"}
 
 OURS = (
-    MethodCard("ours", "calibrated Bayesian discovery, all defaults", _MODEL, options=_NUMBER_GIVEN),
+    MethodCard("ours", "calibrated Bayesian discovery, all defaults", _MODEL, options=_NUMBER_KNOWN),
     MethodCard(
         "recipe",
         "the paper's steps in our calibrated space: k-means, one relabelling, alignment at R = 0",
         _MODEL,
-        options={**_NUMBER_GIVEN, "cluster": "kmeans", "relabel": "reassign", "alignment": 0.0},
-        published="VB-CGCD",
+        options={**_NUMBER_KNOWN, "cluster": "kmeans", "relabel": "reassign", "alignment": 0.0},
     ),
     MethodCard(
         "paper",
@@ -65,7 +29,6 @@ OURS = (
         paper="VB-CGCD, ICML",
         year=2025,
         options={"prior_strength": "auto"},
-        published="VB-CGCD",
     ),
     MethodCard(
         "replay",
@@ -80,7 +43,7 @@ RIVALS = (
         f"{_RIVALS}.ncm:Ncm",
         "iCaRL, CVPR",
         2017,
-        _NUMBER_GIVEN,
+        _NUMBER_KNOWN,
     ),
     MethodCard(
         "ncm-kmeans",
@@ -96,7 +59,7 @@ RIVALS = (
         f"{_RIVALS}.pe:PointEstimate",
         "VB-CGCD, ICML",
         2025,
-        _NUMBER_GIVEN,
+        _NUMBER_KNOWN,
     ),
     MethodCard(
         "lda",
@@ -104,7 +67,7 @@ RIVALS = (
         f"{_RIVALS}.lda:Lda",
         "Deep SLDA, CVPR workshops",
         2020,
-        _NUMBER_GIVEN,
+        _NUMBER_KNOWN,
     ),
     MethodCard(
         "fecam",
@@ -112,7 +75,7 @@ RIVALS = (
         f"{_RIVALS}.fecam:FeCam",
         "FeCAM, NeurIPS",
         2023,
-        _NUMBER_GIVEN,
+        _NUMBER_KNOWN,
     ),
     MethodCard(
         "gcd-frozen",
@@ -136,7 +99,6 @@ RIVALS = (
         "Happy, NeurIPS",
         2024,
         torch=True,
-        published="Happy",
     ),
     MethodCard(
         "gm-frozen",
@@ -145,7 +107,6 @@ RIVALS = (
         "Grow and Merge, NeurIPS",
         2022,
         torch=True,
-        published="GM",
     ),
     MethodCard(
         "metagcd-frozen",
@@ -154,7 +115,6 @@ RIVALS = (
         "MetaGCD, ICCV",
         2023,
         torch=True,
-        published="MetaGCD",
     ),
     MethodCard(
         "promptccd-frozen",
@@ -163,7 +123,6 @@ RIVALS = (
         "PromptCCD, ECCV",
         2024,
         torch=True,
-        published="PromptCCD",
     ),
     MethodCard(
         "vb-released",
@@ -172,12 +131,11 @@ RIVALS = (
         "VB-CGCD, ICML",
         2025,
         torch=True,
-        published="VB-CGCD",
     ),
 )
-METHODS = {card.name: card for card in (*OURS, *RIVALS)}
-#: What ``--methods all`` means: ours and every rival.
-ALL = ("ours", *(card.name for card in RIVALS))
+METHODS = by_name((*OURS, *RIVALS))
+#: What the word "all" stands for in a list of methods: ours and every rival.
+ALL = ("ours", *by_name(RIVALS))
 
 
 def expand_methods(names: str) -> tuple[str, ...]:
@@ -187,8 +145,9 @@ def expand_methods(names: str) -> tuple[str, ...]:
     unknown = [name for name in chosen if name not in METHODS]
     if unknown or not chosen:
         raise InputError(
-            f"No method is called {', '.join(map(repr, unknown)) or repr(names)}; choose among "
-            f"{', '.join(METHODS)} or all."
+            f"Unknown method {', '.join(map(repr, unknown)) or repr(names)}; choose among "
+            f"{', '.join(METHODS)} or all.",
+            option="methods",
         )
     return chosen
 
@@ -199,26 +158,13 @@ def make_method(name: str, **options: Any) -> Method:
     Parameters
     ----------
     name : str
-        See ``METHODS``.
+        A key of ``METHODS``.
     **options
-        Override the method's own.
+        Override the options of the method's card.
 
     Examples
     --------
     >>> type(make_method("ours", n_components=100)).__name__
     'CategoryDiscoverer'
     """
-    card = METHODS[expand_methods(name)[0]]
-    module, _, attribute = card.where.partition(":")
-    try:
-        made = getattr(importlib.import_module(module), attribute)
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("torch"):
-            raise
-        raise InputError(
-            f"{name} learns with torch, which is not installed; install it with: pip install torch"
-        ) from None
-    try:
-        return made(**{**card.options, **options})
-    except TypeError as error:
-        raise InputError(f"{name} does not take these options: {error}.") from None
+    return METHODS[expand_methods(name)[0]].make(**options)

@@ -1,6 +1,6 @@
-"""Session plans: which classes are labelled, which arrive when, and which rows each session holds.
+"""Session plans: which classes are labelled, which arrive in which session, and with which rows.
 
-A plan is a plain file (class order and row indices), so that a run can be shared and repeated. `check_plan`
+A plan is a plain file (class order and row numbers), so that a run can be shared and repeated. `check_plan`
 proves of any plan that nothing leaks.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,14 +17,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import written_whole
-from vbcgcd.errors import InputError
+from vbcgcd.atomic import atomic_file
+from vbcgcd.errors import DiskError, InputError
+from vbcgcd.plain import plain
+from vbcgcd.study.datasets.arrays import labels_digest
 from vbcgcd.study.shapes import PlanShape, class_order
 
 Array = NDArray[Any]
 FORMAT = 1
 
-__all__ = ["Plan", "PlannedSession", "check_plan", "make_plan", "random_plan", "read_plan", "write_plan"]
+__all__ = [
+    "Plan",
+    "PlanOrigin",
+    "PlannedSession",
+    "check_plan",
+    "make_plan",
+    "random_plan",
+    "read_plan",
+    "write_plan",
+]
 
 
 @dataclass(frozen=True)
@@ -33,13 +45,40 @@ class PlannedSession:
     Parameters
     ----------
     novel : array
-        Classes that are new in it.
+        Classes that arrive in it for the first time.
     rows : int array
         Training rows that arrive, known and novel, shuffled.
     """
 
     novel: Array
     rows: Array
+
+
+@dataclass(frozen=True)
+class PlanOrigin:
+    """What a plan was made from.
+
+    Parameters
+    ----------
+    plan : str
+        Name of the plan, such as b50t5.
+    order : str or None
+        Order of the classes; see `class_order`.
+    seed : int
+    labels : str or None
+        Digest of the training labels that the plan belongs to; None fits any labels.
+    """
+
+    plan: str = "plan"
+    order: str | None = None
+    seed: int = 0
+    labels: str | None = None
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> PlanOrigin:
+        """From plain values; what is missing takes its default."""
+        known = {name: content[name] for name in ("plan", "order", "seed", "labels") if name in content}
+        return cls(**known)
 
 
 @dataclass(frozen=True)
@@ -53,14 +92,14 @@ class Plan:
     base_rows : int array
         Their labelled training rows.
     sessions : tuple of PlannedSession
-    about : dict
-        What it was made from: name, class order, seed, and a digest of the training labels it belongs to.
+    origin : PlanOrigin
+        What it was made from.
     """
 
     labelled: Array
     base_rows: Array
     sessions: tuple[PlannedSession, ...]
-    about: dict[str, Any] = field(default_factory=dict)
+    origin: PlanOrigin = field(default_factory=PlanOrigin)
 
     def known_before(self, session: int) -> Array:
         """Classes known before a session (0 is the first unlabelled one)."""
@@ -69,20 +108,28 @@ class Plan:
     @property
     def name(self) -> str:
         """Name of the plan, such as b50t5."""
-        return str(self.about.get("plan", "plan"))
+        return self.origin.plan
 
     @property
     def digest(self) -> str:
         """Fingerprint of the class order and the rows."""
-        text = json.dumps(_content(self), separators=(",", ":"))
+        text = json.dumps(self.content(), separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def content(self) -> dict[str, Any]:
+        """Class order and row numbers in plain values."""
+        return {
+            "labelled": self.labelled.tolist(),
+            "base_rows": self.base_rows.tolist(),
+            "sessions": [{"novel": s.novel.tolist(), "rows": s.rows.tolist()} for s in self.sessions],
+        }
 
 
 def make_plan(y: Array, shape: PlanShape, *, order: str = "random", seed: int = 0) -> Plan:
-    """A plan of a given shape.
+    """Draw a plan of a given shape.
 
-    Each class uses a part of its rows when it is labelled or new. Known rows of later sessions are drawn from
-    the rest, anew for each session, so no row of the stream was ever labelled.
+    Each class uses one part of its rows when it is labelled or novel. Known rows of later sessions are drawn
+    from the other part, again for each session, so no row of the stream was ever labelled.
 
     Parameters
     ----------
@@ -93,7 +140,7 @@ def make_plan(y: Array, shape: PlanShape, *, order: str = "random", seed: int = 
     order : {"random", "natural", "happy"}
         See `class_order`.
     seed : int
-        Decides the rows and, in the random order, the classes.
+        Draws the rows and, in the random order, the classes.
 
     Returns
     -------
@@ -126,8 +173,8 @@ def make_plan(y: Array, shape: PlanShape, *, order: str = "random", seed: int = 
         rows = np.concatenate([*known, *(used[c] for c in novel)])
         sessions.append(PlannedSession(novel, rng.permutation(rows)))
     labelled = classes[: shape.n_labelled]
-    about = {"plan": shape.name, "order": order, "seed": seed, "labels": labels_digest(y)}
-    return Plan(labelled, np.concatenate([used[c] for c in labelled]), tuple(sessions), about)
+    origin = PlanOrigin(shape.name, order, seed, labels_digest(y))
+    return Plan(labelled, np.concatenate([used[c] for c in labelled]), tuple(sessions), origin)
 
 
 def random_plan(
@@ -154,89 +201,82 @@ def random_plan(
     return make_plan(y, shape, order="random", seed=seed)
 
 
-def labels_digest(y: Array) -> str:
-    """Fingerprint of the training labels: a plan's row numbers mean something only for these."""
-    values = np.asarray(y)
-    return hashlib.sha256("\n".join(map(str, values.tolist())).encode()).hexdigest()[:16]
-
-
 def check_plan(plan: Plan, y: Array) -> Plan:
-    """The plan, if it fits the training labels and nothing leaks; else `InputError`.
+    """Return the plan if it fits the training labels and nothing leaks; otherwise raise `InputError`.
 
-    No row of the stream was labelled, a session's new classes were not known before, its rows are of known or
-    new classes and come once, and a row that arrived when its class was new never comes back.
+    No row of the stream was labelled, the novel classes of a session were not known before it, its rows
+    belong to known or novel classes and occur once, and a row that arrived when its class was novel never
+    comes back.
     """
     y = np.asarray(y)
-    stated = plan.about.get("labels")
-    if stated is not None and stated != labels_digest(y):
+    if plan.origin.labels not in (None, labels_digest(y)):
         raise InputError(
-            f"The plan was made for other training labels (their digest is {labels_digest(y)}, the plan's "
-            f"{stated}); use the dataset it was made from, or make a new plan."
+            f"The plan was made for other training labels (digest {plan.origin.labels}, the data has "
+            f"{labels_digest(y)}); use the dataset it was made from, or make a plan for this one.",
+            option="plan",
         )
     every = np.concatenate([plan.base_rows, *(s.rows for s in plan.sessions)])
     if len(every) and (every.min() < 0 or every.max() >= len(y)):
-        raise InputError(f"The plan names row {every.max()}, the dataset has {len(y)} training rows.")
+        raise _leak(f"it uses row {every.max()}, but the dataset has {len(y)} training rows")
     if not np.isin(y[plan.base_rows], plan.labelled).all():
-        raise InputError("The plan's base session holds rows of classes that it does not call labelled.")
+        raise _leak("its base session has rows of classes that are not listed as labelled")
     taken = set(plan.base_rows.tolist())
     for t, session in enumerate(plan.sessions, start=1):
         known = plan.known_before(t - 1)
         if np.isin(session.novel, known).any():
-            raise InputError(f"Session {t} of the plan calls classes new that were known before it.")
+            raise _leak(f"session {t} lists classes as novel that were known before it")
         if len(np.unique(session.rows)) < len(session.rows):
-            raise InputError(f"Session {t} of the plan holds a row twice.")
+            raise _leak(f"session {t} has a row twice")
         again = taken & set(session.rows.tolist())
         if again:
-            raise InputError(
-                f"Session {t} of the plan holds {len(again)} rows that were labelled or new before (first: "
-                f"{min(again)}); a stream may only bring unseen rows of known classes."
+            raise _leak(
+                f"session {t} has {len(again)} rows that were labelled or novel before (first: {min(again)})"
             )
-        new = np.isin(y[session.rows], session.novel)
-        if not (new | np.isin(y[session.rows], known)).all():
-            raise InputError(f"Session {t} of the plan holds rows of classes that are neither known nor new.")
-        taken |= set(session.rows[new].tolist())
+        is_novel = np.isin(y[session.rows], session.novel)
+        if not (is_novel | np.isin(y[session.rows], known)).all():
+            raise _leak(f"session {t} has rows of classes that are neither known nor novel")
+        taken |= set(session.rows[is_novel].tolist())
     return plan
 
 
+def _leak(what: str) -> InputError:
+    return InputError(
+        f"The plan cannot be used: {what}; make it again with 'vbcgcd study plan'.", option="plan"
+    )
+
+
 def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
-    """Write a plan as a JSON file: complete, or the file stays as it was."""
+    """Write a plan as a JSON file; if that fails, an existing file is left unchanged."""
     target = Path(path)
-    text = json.dumps({"format": FORMAT, "about": plan.about, **_content(plan)}, ensure_ascii=False)
+    content = {"format": FORMAT, "about": plain(plan.origin), **plan.content()}
     try:
-        with written_whole(target) as file:
-            file.write(text.encode() + b"\n")
+        with atomic_file(target) as file:
+            file.write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
     except OSError as error:
-        raise InputError(f"Cannot write the plan {target}: {error.strerror}.") from None
+        raise DiskError.writing(target, error) from None
 
 
 def read_plan(path: str | os.PathLike[str]) -> Plan:
-    """A plan from a file that `write_plan` wrote."""
+    """Read a plan that `write_plan` wrote."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         if content["format"] != FORMAT:
             raise InputError(
-                f"{path} is a plan of format {content['format']}, this version reads format {FORMAT}; "
-                "update vbcgcd or make the plan anew."
+                f"{path} is a plan of format {content['format']} but this version reads format {FORMAT}; "
+                "update vbcgcd or make the plan again.",
+                option="plan",
             )
         sessions = tuple(
             PlannedSession(np.array(s["novel"]), np.array(s["rows"], dtype=np.int64))
             for s in content["sessions"]
         )
         rows = np.array(content["base_rows"], dtype=np.int64)
-        return Plan(np.array(content["labelled"]), rows, sessions, dict(content["about"]))
+        return Plan(np.array(content["labelled"]), rows, sessions, PlanOrigin.from_json(content["about"]))
     except OSError as error:
-        raise InputError(f"Cannot read the plan {path}: {error.strerror}.") from None
-    except (KeyError, TypeError, ValueError, UnicodeDecodeError) as error:
+        raise InputError(f"Cannot read the plan {path}: {error.strerror}.", option="plan") from None
+    except (KeyError, TypeError, ValueError) as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
-            f"{path} is not a session plan ({error}); make one with 'vbcgcd study plan'."
+            f"{path} is not a session plan ({error}); make one with 'vbcgcd study plan'.", option="plan"
         ) from None
-
-
-def _content(plan: Plan) -> dict[str, Any]:
-    return {
-        "labelled": plan.labelled.tolist(),
-        "base_rows": plan.base_rows.tolist(),
-        "sessions": [{"novel": s.novel.tolist(), "rows": s.rows.tolist()} for s in plan.sessions],
-    }

@@ -1,7 +1,7 @@
-"""The figures that the VB-CGCD paper prints, for tables that put them beside ours.
+"""Results that the VB-CGCD paper prints, for tables that show them beside ours.
 
-All in per cent, by the originals' own backbones (DINO ViT-B/16, fine-tuned) and protocols: they stand beside
-figures on other embeddings for orientation only.
+All are in per cent and come from the originals' own backbones (DINO ViT-B/16, fine-tuned) and protocols, so
+beside results on other embeddings they serve for orientation only.
 """
 
 from __future__ import annotations
@@ -14,22 +14,16 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SOURCE", "Published", "paper_dataset", "paper_experiment", "published"]
+__all__ = ["Published", "paper_experiment", "published"]
 
 SOURCE = "VB-CGCD paper (ICML 2025), DINO ViT-B/16"
-_SPELLINGS = {
-    "cifar100": ("cifar100", "cifar-100", "cifar_100"),
-    "tinyimagenet": ("tinyimagenet", "tiny-imagenet", "tiny_imagenet"),
-    "imagenet100": ("imagenet100", "imagenet-100", "imagenet_100"),
-    "cub200": ("cub200", "cub-200", "cub_200"),
-}
 
 
 @dataclass(frozen=True)
 class Published:
-    """One printed row; None where the paper has no figure.
+    """One printed row; None where the paper prints nothing.
 
-    ``sessions`` are [All, Old, New] of each session; ``all``, ``old`` and ``new`` are those of the last one.
+    ``sessions`` has [All, Old, New] of each session; ``all``, ``old`` and ``new`` are those of the last one.
     """
 
     method: str
@@ -41,22 +35,11 @@ class Published:
     forgetting: float | None
     discovery: float | None
     labelled: float | None
-
-
-def paper_dataset(name: str) -> str | None:
-    """Which of the paper's four datasets a name speaks of, or None.
-
-    Examples
-    --------
-    >>> paper_dataset("CIFAR-100 (EfficientNet-Lite0)")
-    'cifar100'
-    """
-    lower = name.lower().replace(" ", "")
-    return next((d for d, spellings in _SPELLINGS.items() if any(s in lower for s in spellings)), None)
+    source: str = SOURCE
 
 
 def paper_experiment(experiment: str, plan: str | None) -> str:
-    """Which printed table an experiment on a plan may stand beside; empty for none.
+    """Name of the printed table that belongs to an experiment over a plan; empty if there is none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Results on disk: one JSON line per finished run, so that an interrupted study goes on where it stopped."""
+"""What a run gave, as typed records, and the file that keeps them: one JSON line per finished run."""
 
 from __future__ import annotations
 
@@ -7,184 +7,284 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import vbcgcd
-from vbcgcd.errors import InputError
-from vbcgcd.study.methods import METHODS, make_method
-from vbcgcd.study.plans import Plan
-from vbcgcd.study.runner import Bound, Dataset, PlanResult, run_plan, upper_bound
+from vbcgcd.errors import DiskError
+from vbcgcd.plain import plain
+from vbcgcd.study.methods import METHODS
+from vbcgcd.study.plans import PlanOrigin
+from vbcgcd.study.protocol import Run
+from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
 
-Record = dict[str, Any]
-#: Raised whenever scoring or a method changes what a run would give: older runs are then made again.
+#: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
 REVISION = 1
+Score = TypeVar("Score", SessionScore, StreamScore)
 
-__all__ = ["Job", "Record", "Records", "job_key", "run_job"]
+__all__ = ["PlanResult", "Results", "RunRecord", "SessionEvaluation", "identity", "run_key"]
 
 
 @dataclass(frozen=True)
-class Job:
-    """One run: a method with options, over a plan.
+class SessionEvaluation:
+    """One session of a run: accuracy under both protocols, how its rows were judged, what it cost.
 
     Parameters
     ----------
-    method : str
-        Name of a method.
-    options : dict
-        Override the method's own.
-    number_known : bool
-        Whether the number of novel classes is given.
-    supervised : bool
-        Only the supervised upper bound, no discovery.
+    frozen, joint : SessionScore
+    stream : StreamScore
+    n_novel, n_discovered : int
+        Truly novel classes, and novel categories that the method made.
+    n_categories : int
+        Categories known after the session.
+    nbytes : int or None
+        Bytes that the method keeps between sessions; None where it does not report them.
+    seconds : float
+    peak_bytes : int
+        Memory of the session above what was held before it.
     """
 
-    method: str
-    options: dict[str, Any] = field(default_factory=dict)
-    number_known: bool = True
-    supervised: bool = False
+    frozen: SessionScore
+    joint: SessionScore
+    stream: StreamScore
+    n_novel: int
+    n_discovered: int
+    n_categories: int
+    nbytes: int | None
+    seconds: float
+    peak_bytes: int
 
 
-class Records:
-    """The runs of a study, in one file of JSON lines.
+@dataclass(frozen=True)
+class PlanResult:
+    """Outcome of one method over one plan.
 
-    Lines are only ever appended. A line that was cut off by a crash is passed over.
+    Parameters
+    ----------
+    base, base_joint : float
+        Test accuracy on the labelled classes after `fit`, under each protocol.
+    sessions : tuple of SessionEvaluation
+    fit_seconds : float
+    fit_peak_bytes : int
+    """
+
+    base: float
+    base_joint: float
+    sessions: tuple[SessionEvaluation, ...]
+    fit_seconds: float
+    fit_peak_bytes: int
+
+    def accuracies(self, protocol: str = "frozen") -> Accuracies:
+        """Test accuracy along the run under a protocol, "frozen" or "joint"."""
+        if protocol == "joint":
+            return Accuracies(self.base_joint, tuple(s.joint for s in self.sessions))
+        return Accuracies(self.base, tuple(s.frozen for s in self.sessions))
+
+    @property
+    def scores(self) -> tuple[SessionScore, ...]:
+        """Frozen scores of the sessions."""
+        return self.accuracies().scores
+
+    @property
+    def final(self) -> SessionScore:
+        """Frozen scores after the last session."""
+        return self.accuracies().final
+
+    @property
+    def forgetting(self) -> float:
+        """M_f, frozen."""
+        return self.accuracies().forgetting
+
+    @property
+    def discovery(self) -> float:
+        """M_d, frozen."""
+        return self.accuracies().discovery
+
+
+@dataclass(frozen=True)
+class RunRecord:
+    """A finished run: what was run, on what, and what came out.
+
+    Parameters
+    ----------
+    key : str
+        Names the run; see `run_key`.
+    run : Run
+    data, data_digest : str
+        Name and fingerprint of the dataset.
+    plan : PlanOrigin
+    result : PlanResult or None
+        None for a supervised run, which has a bound only.
+    bound : Accuracies
+        The supervised upper bound.
+    version : str
+        Version of vbcgcd that ran it.
+    revision : int
+        Revision of the study's code.
+    """
+
+    key: str
+    run: Run
+    data: str
+    data_digest: str
+    plan: PlanOrigin
+    result: PlanResult | None
+    bound: Accuracies
+    version: str = vbcgcd.__version__
+    revision: int = REVISION
+
+    @property
+    def sessions(self) -> tuple[SessionEvaluation, ...]:
+        """The sessions; empty for a supervised run."""
+        return () if self.result is None else self.result.sessions
+
+    def accuracies(self, protocol: str) -> Accuracies:
+        """Test accuracy along the run; a supervised run has none."""
+        assert self.result is not None
+        return self.result.accuracies(protocol)
+
+    def share(self, protocol: str) -> float:
+        """Final All as a share of the run's own bound; NaN unless the protocol is "frozen"."""
+        return share(self.accuracies(protocol), self.bound) if protocol == "frozen" else math.nan
+
+    @property
+    def bound_discovery(self) -> float:
+        """M_d of the bound; NaN where the method learned all sessions at once."""
+        return self.bound.discovery if len(self.bound.scores) == len(self.sessions) else math.nan
+
+    def as_json(self) -> dict[str, Any]:
+        """The record in plain values; NaN becomes None."""
+        result = plain(self.result)
+        for session in [] if result is None else result["sessions"]:
+            session["found"] = session.pop("n_discovered")
+        return {
+            "key": self.key,
+            "version": self.version,
+            "revision": self.revision,
+            "data": self.data,
+            "data_digest": self.data_digest,
+            "plan": plain(self.plan),
+            "method": self.run.method,
+            "options": plain(self.run.options),
+            "number_known": self.run.number_known,
+            "result": result,
+            "bound": plain(self.bound),
+        }
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> RunRecord:
+        """A record from what `as_json` gave, in this version or an earlier one."""
+        result, bound = content["result"], content["bound"]
+        run = Run(content["method"], content["options"], content["number_known"], supervised=result is None)
+        return cls(
+            content["key"],
+            run,
+            content["data"],
+            content.get("data_digest", ""),
+            PlanOrigin.from_json(content["plan"]),
+            None if result is None else _plan_result(result),
+            Accuracies(_number(bound["base"]), tuple(_score(SessionScore, s) for s in bound["scores"])),
+            content.get("version", ""),
+            content.get("revision", 0),
+        )
+
+
+def _plan_result(content: Mapping[str, Any]) -> PlanResult:
+    sessions = [
+        SessionEvaluation(
+            _score(SessionScore, s["frozen"]),
+            _score(SessionScore, s["joint"]),
+            _score(StreamScore, s["stream"]),
+            s["n_novel"],
+            s["found"],
+            s["n_categories"],
+            s["nbytes"],
+            s["seconds"],
+            s["peak_bytes"],
+        )
+        for s in content["sessions"]
+    ]
+    base, joint = _number(content["base"]), _number(content["base_joint"])
+    return PlanResult(base, joint, tuple(sessions), content["fit_seconds"], content["fit_peak_bytes"])
+
+
+def _score(kind: type[Score], content: Mapping[str, Any]) -> Score:
+    return kind(**{f.name: _number(content[f.name]) for f in fields(kind)})
+
+
+def _number(value: Any) -> Any:
+    return math.nan if value is None else value
+
+
+def identity(run: Run, version: str = vbcgcd.__version__, revision: int = REVISION) -> dict[str, Any]:
+    """All that decides a run besides its data and plan: method, all its options, version of the code."""
+    card = METHODS.get(run.method)
+    return {
+        "version": version,
+        "revision": revision,
+        "method": run.method,
+        "options": plain({**({} if card is None else card.options), **run.options}),
+        "number_known": run.number_known,
+        "supervised": run.supervised,
+    }
+
+
+def run_key(run: Run, data_digest: str, plan_digest: str) -> str:
+    """Name of a run: equal for the same `identity`, data and plan."""
+    content = {**identity(run), "data": data_digest, "plan": plan_digest}
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
+
+
+class Results:
+    """The finished runs of a folder, in one file of JSON lines.
+
+    Lines are only ever appended. A line that a crash cut off is skipped with a warning.
 
     Parameters
     ----------
     folder : path
-        Made when the first run is added.
+        Created when the first run is added.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.path = Path(folder) / "runs.jsonl"
 
-    def read(self) -> dict[str, Record]:
+    def read(self) -> dict[str, RunRecord]:
         """Finished runs by key; the last one where a run was repeated."""
         if not self.path.exists():
             return {}
-        found: dict[str, Record] = {}
+        records: dict[str, RunRecord] = {}
         for number, line in enumerate(self.path.read_bytes().split(b"\n"), start=1):
+            if not line.strip():
+                continue
             try:
-                record = json.loads(line.decode("utf-8"))
-                found[record["key"]] = record
+                record = RunRecord.from_json(json.loads(line.decode("utf-8")))
             except (ValueError, KeyError, TypeError):
-                if line.strip():
-                    warnings.warn(f"{self.path}, line {number} is cut off and was passed over.", stacklevel=2)
-        return found
+                warnings.warn(f"{self.path}, line {number} is incomplete and was skipped.", stacklevel=2)
+            else:
+                records[record.key] = record
+        return records
 
     def check_writable(self) -> None:
-        """Raise before the work if a run could not be written down after it."""
-        try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            with open(self.path, "ab"):
-                pass
-        except OSError as error:
-            raise InputError(
-                f"Cannot write to {self.path}: {error.strerror}; choose another --out."
-            ) from None
+        """Raise before the work if a run could not be written after it."""
+        self._append(b"")
 
-    def add(self, record: Record) -> None:
+    def add(self, record: RunRecord) -> None:
         """Append one run; it is on the disk when this returns."""
-        line = json.dumps(_plain(record), ensure_ascii=False, separators=(",", ":"))
+        line = json.dumps(record.as_json(), ensure_ascii=False, separators=(",", ":"))
+        self._append(line.encode() + b"\n")
+
+    def _append(self, content: bytes) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            whole = not self.path.exists() or self.path.stat().st_size == 0 or _ends_line(self.path)
-            with open(self.path, "ab") as file:
-                file.write(("" if whole else "\n").encode() + line.encode() + b"\n")
+            with open(self.path, "a+b") as file:
+                if content and file.tell():
+                    file.seek(-1, os.SEEK_END)
+                    content = content if file.read(1) == b"\n" else b"\n" + content
+                file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
-            raise InputError(
-                f"Cannot write to {self.path}: {error.strerror}; choose another --out."
-            ) from None
-
-
-def job_key(job: Job, data_digest: str, plan_digest: str) -> str:
-    """Name of a run: the same method, options, data, plan and version give the same key."""
-    content = {
-        "version": vbcgcd.__version__,
-        "revision": REVISION,
-        "data": data_digest,
-        "plan": plan_digest,
-        "method": job.method,
-        "options": {**METHODS[job.method].options, **job.options},
-        "number_known": job.number_known,
-        "supervised": job.supervised,
-    }
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:20]
-
-
-def run_job(
-    job: Job,
-    data: Dataset,
-    plan: Plan,
-    key: str,
-    *,
-    progress: Callable[[str], None] = lambda text: None,
-) -> Record:
-    """Run a job and write down everything that tables and figures need."""
-
-    def make() -> Any:
-        return make_method(job.method, **job.options)
-
-    result = (
-        None
-        if job.supervised
-        else run_plan(make(), data, plan, number_known=job.number_known, progress=progress)
-    )
-    bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
-    record: Record = _plain(
-        {
-            "key": key,
-            "version": vbcgcd.__version__,
-            "revision": REVISION,
-            "data": data.name,
-            "data_digest": data.digest,
-            "plan": plan.about,
-            "method": job.method,
-            "options": job.options,
-            "number_known": job.number_known,
-            "result": None if result is None else _result(result),
-            "bound": _bound(bound),
-        }
-    )
-    return record
-
-
-def _result(result: PlanResult) -> dict[str, Any]:
-    sessions = [
-        {
-            **{k: v for k, v in asdict(s).items() if k not in ("frozen", "joint", "stream")},
-            "frozen": s.frozen._asdict(),
-            "joint": s.joint._asdict(),
-            "stream": s.stream._asdict(),
-        }
-        for s in result.sessions
-    ]
-    return {**asdict(result), "sessions": sessions}
-
-
-def _bound(bound: Bound) -> dict[str, Any]:
-    return {"base": bound.base, "scores": [s._asdict() for s in bound.scores]}
-
-
-def _plain(value: Any) -> Any:
-    """Values as JSON knows them; NaN becomes null."""
-    if isinstance(value, dict):
-        return {str(k): _plain(v) for k, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
-    if hasattr(value, "item"):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
-
-
-def _ends_line(path: Path) -> bool:
-    with open(path, "rb") as file:
-        file.seek(-1, os.SEEK_END)
-        return file.read(1) == b"\n"
+            raise DiskError.writing(self.path, error) from None

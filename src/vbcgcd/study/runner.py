@@ -1,24 +1,27 @@
-"""Run a method over a plan and score it; the supervised upper bound of the same method."""
+"""Run a method over a plan and score it; the supervised upper bound of the same method; what a step costs."""
 
 from __future__ import annotations
 
-import hashlib
+import sys
+import threading
+import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.study.measure import Measured
-from vbcgcd.study.plans import Plan, check_plan, labels_digest
-from vbcgcd.study.protocol import Method
+from vbcgcd.study.datasets.arrays import Dataset
+from vbcgcd.study.methods import METHODS
+from vbcgcd.study.plans import Plan, check_plan
+from vbcgcd.study.protocol import Method, Run, outcome_of
+from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
 from vbcgcd.study.scoring import (
+    Accuracies,
     FrozenMatch,
     SessionScore,
-    StreamScore,
-    discovery,
-    forgetting,
     joint_correct,
     score_session,
     score_stream,
@@ -26,125 +29,29 @@ from vbcgcd.study.scoring import (
 
 Array = NDArray[Any]
 Progress = Callable[[str], None]
+_STATM = Path("/proc/self/statm")
+_SAMPLING_SECONDS = 0.02
 
-__all__ = ["Bound", "Dataset", "PlanResult", "SessionResult", "run_plan", "upper_bound"]
-
-
-@dataclass(frozen=True)
-class Dataset:
-    """Embeddings with labels: training rows that stream, test rows that score.
-
-    Parameters
-    ----------
-    train_x, test_x : array (N, d)
-    train_y, test_y : array (N,)
-    name : str
-        For tables and records.
-    class_names : tuple of str
-        What labels that are codes stand for; empty where labels are names themselves.
-    """
-
-    train_x: Array
-    train_y: Array
-    test_x: Array
-    test_y: Array
-    name: str = "data"
-    class_names: tuple[str, ...] = ()
-
-    def title(self, label: Any) -> str:
-        """What a label stands for, in words."""
-        known = isinstance(label, int | np.integer) and 0 <= label < len(self.class_names)
-        return self.class_names[label] if known else str(label)
-
-    @property
-    def digest(self) -> str:
-        """Fingerprint of all four arrays; the type of the labels does not matter."""
-        total = hashlib.sha256()
-        for x, y in ((self.train_x, self.train_y), (self.test_x, self.test_y)):
-            values = np.ascontiguousarray(x, dtype=np.float64 if x.dtype == np.float64 else np.float32)
-            total.update(f"{values.shape} {labels_digest(y)}".encode())
-            total.update(values.tobytes())
-        return total.hexdigest()[:16]
+__all__ = ["Meter", "execute", "run_plan", "upper_bound"]
 
 
-@dataclass(frozen=True)
-class SessionResult:
-    """One session: accuracy in both protocols, how its rows were judged, what it cost.
-
-    ``nbytes`` is what the method keeps between sessions (None where it does not tell).
-    """
-
-    frozen: SessionScore
-    joint: SessionScore
-    stream: StreamScore
-    n_novel: int
-    found: int
-    n_categories: int
-    nbytes: int | None
-    seconds: float
-    peak_bytes: int
-
-
-@dataclass(frozen=True)
-class PlanResult:
-    """Scores of one run."""
-
-    base: float
-    base_joint: float
-    sessions: list[SessionResult]
-    fit_seconds: float
-    fit_peak_bytes: int
-
-    @property
-    def scores(self) -> list[SessionScore]:
-        """Frozen scores of the sessions."""
-        return [s.frozen for s in self.sessions]
-
-    @property
-    def found(self) -> list[int]:
-        """Novel categories found in each session."""
-        return [s.found for s in self.sessions]
-
-    @property
-    def seconds(self) -> list[float]:
-        """Seconds of each session."""
-        return [s.seconds for s in self.sessions]
-
-    @property
-    def final(self) -> SessionScore:
-        """Frozen scores after the last session."""
-        return self.scores[-1]
-
-    @property
-    def forgetting(self) -> float:
-        """M_f, frozen."""
-        return forgetting(self.base, self.scores)
-
-    @property
-    def discovery(self) -> float:
-        """M_d, frozen."""
-        return discovery(self.scores)
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What a method reaches when every session's new rows come with their true labels.
-
-    Parameters
-    ----------
-    base : float
-        Test accuracy on the labelled classes before the stream.
-    scores : list of SessionScore
-        After each session; only the last where the method cannot learn labelled rows piece by piece.
-    """
-
-    base: float
-    scores: list[SessionScore]
-
-    @property
-    def all(self) -> float:
-        """Accuracy on all classes at the end."""
-        return self.scores[-1].all
+def execute(
+    run: Run, data: Dataset, plan: Plan, key: str, *, progress: Progress = lambda step: None
+) -> RunRecord:
+    """Run a method and its supervised bound over a plan; the record has all that tables and figures show."""
+    card = METHODS[run.method]
+    result = None
+    if not run.supervised:
+        method = card.make(**run.options)
+        result = run_plan(method, data, plan, number_known=run.number_known, progress=progress)
+    bound = upper_bound(
+        lambda: card.make(**run.options),
+        data,
+        plan,
+        base=None if result is None else result.base,
+        progress=progress,
+    )
+    return RunRecord(key, run, data.name, data.digest, plan.origin, result, bound)
 
 
 def run_plan(
@@ -153,15 +60,26 @@ def run_plan(
     plan: Plan,
     *,
     number_known: bool = True,
-    progress: Progress = lambda text: None,
+    progress: Progress = lambda step: None,
 ) -> PlanResult:
     """Fit on the labelled rows, discover session after session, score after each.
 
-    The method sees labels in `fit` only, and no test row except in `predict`.
+    The method sees labels in `fit` only, and test rows in `predict` only.
+
+    Parameters
+    ----------
+    method : Method
+        Not fitted yet.
+    data : Dataset
+    plan : Plan
+    number_known : bool
+        Whether the method is given the number of novel classes of each session.
+    progress : callable
+        Called with the name of each step as it begins.
     """
     check_plan(plan, data.train_y)
     progress("fit")
-    with Measured() as fitting:
+    with Meter() as cost:
         method.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     match = FrozenMatch(plan.labelled)
     seen = np.isin(data.test_y, plan.labelled)
@@ -172,27 +90,27 @@ def run_plan(
     for t in range(len(plan.sessions)):
         progress(f"session {t + 1} of {len(plan.sessions)}")
         sessions.append(_run_session(method, data, plan, t, match, number_known))
-    return PlanResult(base, base_joint, sessions, fitting.seconds, fitting.peak_bytes)
+    return PlanResult(base, base_joint, tuple(sessions), cost.seconds, cost.peak_bytes)
 
 
 def _run_session(
     method: Method, data: Dataset, plan: Plan, t: int, match: FrozenMatch, number_known: bool
-) -> SessionResult:
+) -> SessionEvaluation:
     session, known = plan.sessions[t], plan.known_before(t)
     rows, stream_truth = data.train_x[session.rows], data.train_y[session.rows]
-    with Measured() as cost:
-        report = method.discover(rows, n_novel=len(session.novel) if number_known else None)
-    match.add(report.novel, report.labels_, stream_truth, session.novel)
+    with Meter() as cost:
+        record = method.discover(rows, n_novel=len(session.novel) if number_known else None)
+    outcome = outcome_of(record)
+    match.add(outcome.novel, outcome.labels_, stream_truth, session.novel)
     seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
     predicted, truth = method.predict(data.test_x[seen]), data.test_y[seen]
     groups = (truth, plan.labelled, known, session.novel)
-    novelty = getattr(report, "novelty_", None)
-    return SessionResult(
+    return SessionEvaluation(
         frozen=score_session(match.correct(predicted, truth), *groups),
         joint=score_session(joint_correct(predicted, truth), *groups),
-        stream=score_stream(report.labels_, novelty, stream_truth, report.novel, session.novel),
+        stream=score_stream(outcome.labels_, outcome.novelty_, stream_truth, outcome.novel, session.novel),
         n_novel=len(session.novel),
-        found=len(report.novel),
+        n_discovered=len(outcome.novel),
         n_categories=len(match.of),
         nbytes=getattr(method, "nbytes", None),
         seconds=cost.seconds,
@@ -206,12 +124,23 @@ def upper_bound(
     plan: Plan,
     *,
     base: float | None = None,
-    progress: Progress = lambda text: None,
-) -> Bound:
-    """Accuracy of the same method when every session's new rows come with their true labels.
+    progress: Progress = lambda step: None,
+) -> Accuracies:
+    """Accuracy of a method that is given the true labels of the novel rows of every session.
 
-    A method with ``partial_fit`` learns them session by session; another is fitted on all of them at once,
-    and where its accuracy in the base session is known (``base``), it is not fitted for that again.
+    A method with ``partial_fit`` learns them session by session; any other is fitted once on all of them.
+
+    Parameters
+    ----------
+    make : callable
+        Returns a fresh method.
+    data : Dataset
+    plan : Plan
+    base : float, optional
+        Accuracy after the base session where it is known, which spares a method without ``partial_fit`` one
+        `fit`.
+    progress : callable
+        Called with the name of the step as it begins.
     """
     check_plan(plan, data.train_y)
     progress("upper bound")
@@ -221,17 +150,17 @@ def upper_bound(
         base = _accuracy(method, data, plan, 0).all
     scores, rows = [], [plan.base_rows]
     for t, session in enumerate(plan.sessions, start=1):
-        new = session.rows[np.isin(data.train_y[session.rows], session.novel)]
-        rows.append(new)
+        novel = session.rows[np.isin(data.train_y[session.rows], session.novel)]
+        rows.append(novel)
         if hasattr(method, "partial_fit"):
-            method.partial_fit(data.train_x[new], data.train_y[new])
+            method.partial_fit(data.train_x[novel], data.train_y[novel])
             scores.append(_accuracy(method, data, plan, t))
     if not scores:
         every = np.concatenate(rows)
         method = make()
         method.fit(data.train_x[every], data.train_y[every])
         scores.append(_accuracy(method, data, plan, len(plan.sessions)))
-    return Bound(base, scores)
+    return Accuracies(base, tuple(scores))
 
 
 def _accuracy(method: Any, data: Dataset, plan: Plan, t: int) -> SessionScore:
@@ -242,3 +171,52 @@ def _accuracy(method: Any, data: Dataset, plan: Plan, t: int) -> SessionScore:
     truth = data.test_y[seen]
     correct = np.asarray(method.predict(data.test_x[seen]) == truth)
     return score_session(correct, truth, plan.labelled, known, novel)
+
+
+class Meter:
+    """Context manager that measures the seconds spent inside and the memory used above that on entry.
+
+    Memory is the resident size of the process, sampled fifty times a second on Linux; elsewhere it is the
+    growth of the process's high-water mark.
+
+    Attributes
+    ----------
+    seconds : float
+    peak_bytes : int
+    """
+
+    seconds: float = 0.0
+    peak_bytes: int = 0
+
+    def __enter__(self) -> Meter:
+        self._stop = threading.Event()
+        self._base = self._peak = _resident()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
+        self._start = time.perf_counter()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.seconds = time.perf_counter() - self._start
+        self._stop.set()
+        self._watcher.join()
+        self.peak_bytes = max(self._peak, _resident()) - self._base
+
+    def _watch(self) -> None:
+        while not self._stop.wait(_SAMPLING_SECONDS):
+            self._peak = max(self._peak, _resident())
+
+
+def _resident() -> int:
+    """Bytes of the process in memory now (Linux) or at most so far; 0 where the system does not report it."""
+    try:
+        import resource
+    except ImportError:
+        return 0
+    try:
+        return int(_STATM.read_text().split()[1]) * resource.getpagesize()
+    except OSError:
+        unit = 1 if sys.platform == "darwin" else 1024
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

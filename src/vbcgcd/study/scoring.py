@@ -1,18 +1,20 @@
-"""Scoring: two ways to say which true class an id stands for, and what is measured with them.
+"""Scoring: two protocols that decide which true class an id stands for, and every measure built on them.
 
-``frozen``, the headline: labelled ids stand for themselves. After a session has been learned, its novel ids
-are matched to its true novel classes by the Hungarian method on that session's rows, once and for ever. Test
-accuracy is by equality, and an id without a match is wrong.
+``frozen``, the default: labelled ids stand for themselves. After a session has been learned, its novel ids
+are matched to its true novel classes by the Hungarian method on that session's rows, once and for all. A
+prediction is correct where its class equals the true one; an id without a match is always wrong.
 
-``joint``, as Happy and GCD print it: one Hungarian match of all ids to all true classes on all test rows,
-redone after each session. For the same predictions joint All is never below frozen All.
+``joint``, as Happy and GCD report it: one Hungarian match of all ids to all true classes on all test rows,
+repeated after each session. For the same predictions joint All is never below frozen All.
 
-Labels are used here and nowhere else.
+True labels of the stream are used here and nowhere else.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +24,12 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, r
 Array = NDArray[Any]
 PROTOCOLS = {
     "frozen": "ids matched once, on the rows of their own session",
-    "joint": "ids matched anew after each session, on all test rows",
+    "joint": "ids matched again after each session, on all test rows",
 }
 
 __all__ = [
     "PROTOCOLS",
+    "Accuracies",
     "FrozenMatch",
     "SessionScore",
     "StreamScore",
@@ -35,11 +38,25 @@ __all__ = [
     "joint_correct",
     "score_session",
     "score_stream",
+    "share",
 ]
 
 
-class SessionScore(NamedTuple):
-    """Test accuracy after a session: all classes so far, those known before it, its new, the labelled."""
+@dataclass(frozen=True)
+class SessionScore:
+    """Test accuracy after a session, on four groups of classes; NaN for a group without test rows.
+
+    Parameters
+    ----------
+    all : float
+        On every class so far.
+    old : float
+        On the classes known before the session.
+    new : float
+        On the classes that are novel in the session.
+    labelled : float
+        On the classes of the base session.
+    """
 
     all: float
     old: float
@@ -47,19 +64,20 @@ class SessionScore(NamedTuple):
     labelled: float
 
 
-class StreamScore(NamedTuple):
+@dataclass(frozen=True)
+class StreamScore:
     """How a session's own rows were judged.
 
     Parameters
     ----------
     rows, novel_rows, judged_novel : int
-        Rows of the session, those truly novel, and those given a novel id.
+        Rows of the session, those that are truly novel, and those that got a novel id.
     precision, recall : float
-        Of "this row is novel".
+        Of the decision "this row is novel".
     auroc : float
-        Of the novelty score; NaN where the method has none or all rows are of one kind.
+        Of the novelty score; NaN where the method has none or where all rows are known or all novel.
     nmi, ari : float
-        Normalised mutual information and adjusted Rand index of ids against true classes, all rows.
+        Normalised mutual information and adjusted Rand index of ids against true classes, over all rows.
     """
 
     rows: int
@@ -72,20 +90,63 @@ class StreamScore(NamedTuple):
     ari: float
 
 
+@dataclass(frozen=True)
+class Accuracies:
+    """Test accuracy along a run, under one protocol; also the supervised upper bound of a run.
+
+    Parameters
+    ----------
+    base : float
+        On the labelled classes, before the first session.
+    scores : tuple of SessionScore
+        After each session. The bound of a method that cannot learn labelled rows session by session has the
+        last one only.
+
+    Examples
+    --------
+    >>> run = Accuracies(0.9, (SessionScore(0.8, 0.9, 0.7, 0.9), SessionScore(0.7, 0.7, 0.5, 0.75)))
+    >>> round(run.forgetting, 2), round(run.discovery, 2)
+    (0.15, 0.6)
+    """
+
+    base: float
+    scores: tuple[SessionScore, ...]
+
+    @property
+    def final(self) -> SessionScore:
+        """After the last session."""
+        return self.scores[-1]
+
+    @property
+    def forgetting(self) -> float:
+        """M_f; see `forgetting`."""
+        return forgetting(self.base, self.scores)
+
+    @property
+    def discovery(self) -> float:
+        """M_d; see `discovery`."""
+        return discovery(self.scores)
+
+
 class FrozenMatch:
-    """The growing map from ids to true classes.
+    """The growing map from ids to true classes of the frozen protocol.
 
     Parameters
     ----------
     labelled : array
-        Classes of the base session; their ids are themselves.
+        Classes of the base session; they are their own ids.
+
+    Attributes
+    ----------
+    of : dict
+        True class of each id; None for an id without a match.
     """
 
     def __init__(self, labelled: Array) -> None:
         self.of: dict[Any, Any] = {c: c for c in np.asarray(labelled).tolist()}
 
     def add(self, novel_ids: Array, predicted: Array, truth: Array, novel_classes: Array) -> None:
-        """Match the ids of one session to its new classes, on the session's rows."""
+        """Match the novel ids of one session to its novel classes, on the session's rows."""
         ids, classes = np.asarray(novel_ids), np.asarray(novel_classes)
         matched = _hungarian(predicted, truth, ids, classes)
         for label in ids.tolist():
@@ -97,13 +158,13 @@ class FrozenMatch:
 
 
 def joint_correct(predicted: Array, truth: Array) -> Array:
-    """Whether each prediction is right under the one best match of all ids to all classes, array (N,)."""
+    """Whether each prediction is correct under the best match of all ids to all classes, array (N,)."""
     matched = _hungarian(predicted, truth, np.unique(predicted), np.unique(truth))
     return _agrees(matched, predicted, truth)
 
 
 def _hungarian(predicted: Array, truth: Array, ids: Array, classes: Array) -> dict[Any, Any]:
-    """One-to-one map from ids to classes that makes the most rows right; rectangular where numbers differ."""
+    """One-to-one map from ids to classes with the most correct rows; surplus ids and classes stay out."""
     row = {label: i for i, label in enumerate(ids.tolist())}
     column = {c: j for j, c in enumerate(classes.tolist())}
     counts = np.zeros((len(row), len(column)))
@@ -132,7 +193,7 @@ def score_session(correct: Array, truth: Array, labelled: Array, known: Array, n
 def score_stream(
     ids: Array, novelty: Array | None, truth: Array, novel_ids: Array, novel_classes: Array
 ) -> StreamScore:
-    """How the rows of one session were judged, from the ids they were given and their novelty scores."""
+    """How the rows of one session were judged, from their predicted ids and novelty scores."""
     is_novel, judged = np.isin(truth, novel_classes), np.isin(ids, novel_ids)
     both = int((is_novel & judged).sum())
     mixed = is_novel.any() and not is_novel.all()
@@ -148,11 +209,19 @@ def score_stream(
     )
 
 
-def forgetting(base_accuracy: float, scores: list[SessionScore]) -> float:
+def forgetting(base_accuracy: float, scores: Sequence[SessionScore]) -> float:
     """M_f: accuracy on the labelled classes in the base session minus at the end."""
     return base_accuracy - scores[-1].labelled
 
 
-def discovery(scores: list[SessionScore]) -> float:
-    """M_d: mean accuracy on the new classes over the sessions."""
+def discovery(scores: Sequence[SessionScore]) -> float:
+    """M_d: mean accuracy on the novel classes over the sessions."""
     return float(np.mean([s.new for s in scores]))
+
+
+def share(accuracies: Accuracies, bound: Accuracies) -> float:
+    """Final All as a share of the final All of a supervised bound.
+
+    The bound is scored by equality, so a share of jointly scored accuracy would flatter.
+    """
+    return accuracies.final.all / bound.final.all

@@ -14,7 +14,16 @@ from vbcgcd.validation import check_choice, check_number
 Array = NDArray[Any]
 ORDERS = ("random", "natural", "happy")
 
-__all__ = ["NAMED_PLANS", "ORDERS", "PAPER_ROWS", "PlanShape", "class_order", "shape_by_shares", "shape_of"]
+__all__ = [
+    "NAMED_PLANS",
+    "ORDERS",
+    "PAPER_ROWS",
+    "PlanShape",
+    "class_order",
+    "paper_dataset",
+    "shape_by_shares",
+    "shape_of",
+]
 
 #: Plan name -> (share of the classes that is labelled, sessions).
 NAMED_PLANS = {"b50t5": (0.5, 5), "b50t10": (0.5, 10), "b10t9": (0.1, 9)}
@@ -24,6 +33,12 @@ PAPER_ROWS = {
     "tinyimagenet": (200, 400, 25),
     "imagenet100": (100, 1000, 60),
     "cub200": (200, 25, 5),
+}
+_SPELLINGS = {
+    "cifar100": ("cifar100", "cifar-100", "cifar_100"),
+    "tinyimagenet": ("tinyimagenet", "tiny-imagenet", "tiny_imagenet"),
+    "imagenet100": ("imagenet100", "imagenet-100", "imagenet_100"),
+    "cub200": ("cub200", "cub-200", "cub_200"),
 }
 #: Shares for other datasets: those of CIFAR-100, where 400 of 500 rows are used and 25 come back.
 TRAIN_SHARE, KNOWN_SHARE = 0.8, 0.05
@@ -37,15 +52,17 @@ class PlanShape:
     ----------
     name : str
     n_labelled, n_sessions, n_novel : int
-        Labelled classes, sessions, and new classes in each.
+        Labelled classes, unlabelled sessions, and novel classes in each of them.
     known_rows : int
         Rows of each known class in a session.
     rows : int or None
-        Rows of a class when it is labelled or new; None takes ``train_share`` of them. A class with too few
-        rows to keep any back also gives ``train_share``.
+        Rows of a class in the session in which it is labelled or novel; None uses ``train_share`` of them, as
+        does a class too small to hold any rows back.
     train_share : float
+        Share of a class's rows that is used when it is labelled or novel; the rest is held back for later
+        sessions.
     most_rows : int or None
-        At most so many of the rows used; the rest of them stays unused.
+        Use at most this many of them; rows above it stay unused.
     """
 
     name: str
@@ -59,18 +76,30 @@ class PlanShape:
 
     @property
     def n_classes(self) -> int:
-        """Classes in all."""
+        """Classes of the whole plan."""
         return self.n_labelled + self.n_sessions * self.n_novel
 
     def rows_used(self, n_rows: int) -> int:
-        """Rows of a class with ``n_rows`` that may be used when it is labelled or new."""
+        """Of a class with ``n_rows``, the rows used in the session in which it is labelled or novel."""
         if self.rows is not None and n_rows >= self.rows + self.known_rows:
             return self.rows
         return round(self.train_share * n_rows)
 
     def known_rows_of(self, n_held: int) -> int:
-        """Rows of a known class in a session, of ``n_held`` that are kept back."""
+        """Rows of a known class in a session, where ``n_held`` were held back."""
         return min(self.known_rows, n_held)
+
+
+def paper_dataset(name: str) -> str | None:
+    """Which of the paper's four datasets a name stands for, or None.
+
+    Examples
+    --------
+    >>> paper_dataset("CIFAR-100 (EfficientNet-Lite0)")
+    'cifar100'
+    """
+    lower = name.lower().replace(" ", "")
+    return next((d for d, spellings in _SPELLINGS.items() if any(s in lower for s in spellings)), None)
 
 
 def shape_of(plan: str, y: Array, *, dataset: str | None = None) -> PlanShape:
@@ -82,8 +111,8 @@ def shape_of(plan: str, y: Array, *, dataset: str | None = None) -> PlanShape:
     y : array (N,)
         Class of each training row.
     dataset : str, optional
-        With the name of one of the paper's datasets (see ``PAPER_ROWS``) the paper's counts hold; without,
-        80 % of a class is used when it is labelled or new and 5 % comes back in each later session.
+        One of the paper's datasets (a key of ``PAPER_ROWS``), to use the paper's counts. Otherwise 80 % of a
+        class is used when it is labelled or novel, and 5 % in each later session.
 
     Examples
     --------
@@ -119,8 +148,9 @@ def shape_by_shares(
     labelled_share : float
         Share of the classes that is labelled; classes left over by an uneven division are labelled too.
     n_sessions : int
+        Number of unlabelled sessions.
     train_share : float
-        Share of a class's rows that is used when it is labelled or new.
+        Share of a class's rows that is used when it is labelled or novel.
     known_share : float
         Rows of each known class in a session, as a share of the rows of an average class; at least one row.
     name : str
@@ -138,14 +168,14 @@ def shape_by_shares(
 def class_order(classes: Array, shape: PlanShape, order: str, rng: np.random.Generator) -> Array:
     """The classes of a plan in the order of their arrival.
 
-    "natural" is the sorted order (the authors of VB-CGCD); "happy" keeps the labelled classes sorted and
-    shuffles the others by NumPy's legacy generator with seed 0 (Happy, NeurIPS 2024); "random" shuffles all.
+    "natural" is the sorted order (the VB-CGCD authors' code); "happy" keeps the labelled classes sorted and
+    shuffles the others with NumPy's legacy generator and seed 0 (Happy, NeurIPS 2024); "random" shuffles all.
     """
     check_choice("order", order, ORDERS)
     if shape.n_classes > len(classes):
         raise InputError(
             f"The plan needs {shape.n_classes} classes ({shape.n_labelled} labelled, {shape.n_sessions} "
-            f"sessions of {shape.n_novel}), the data has {len(classes)}; ask for fewer."
+            f"sessions of {shape.n_novel}) but the data has {len(classes)}; plan for fewer."
         )
     if order == "random":
         return rng.permutation(classes)[: shape.n_classes]
@@ -161,7 +191,7 @@ def _split_classes(n_classes: int, labelled_share: float, n_sessions: int) -> tu
     if n_novel < 1:
         raise InputError(
             f"{n_classes} classes, {labelled_share:.0%} of them labelled, are too few for {n_sessions} "
-            "sessions with a new class in each; ask for fewer sessions or a smaller labelled share, "
+            "sessions with a novel class in each; use fewer sessions or a smaller labelled share, "
             "for example with 'vbcgcd study plan --sessions 2'."
         )
     return n_classes - n_sessions * n_novel, n_novel

@@ -1,90 +1,69 @@
-"""Tables of a study from its records."""
+"""Tables of a study: mean and spread over seeds of what scoring defines and of what runs cost."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from vbcgcd.study.experiments import Experiment, Work
-from vbcgcd.study.methods import METHODS
-from vbcgcd.study.published import SOURCE, Published, paper_dataset, paper_experiment, published
-from vbcgcd.study.records import Record
-from vbcgcd.study.rendering import Cell, Table
+import vbcgcd
+from vbcgcd.study.protocol import Experiment
+from vbcgcd.study.records import RunRecord, SessionEvaluation
+from vbcgcd.study.rendering import ResultTable, Row
 from vbcgcd.study.scoring import PROTOCOLS
+from vbcgcd.study.shapes import paper_dataset
+from vbcgcd.validation import check_choice
 
-__all__ = ["tables_of"]
+if TYPE_CHECKING:
+    from vbcgcd.study.published import Published
 
-#: More methods than this and the table of sessions shows All alone.
+#: With more methods than this, the table of sessions shows All only.
 MANY = 3
+Groups = Mapping[str, Sequence[RunRecord]]
+
+__all__ = ["KINDS", "make_tables"]
 
 
-# ---------------------------------------------------------------------------------------------- values
-
-Values = Sequence[float | None]
+# ---------------------------------------------------------------------------------------------- cells
 
 
-def _mean_sd(values: Values, scale: float = 100.0, digits: int = 2) -> str:
-    """Mean ± sample standard deviation over seeds."""
-    numbers = [scale * v for v in values if v is not None and not np.isnan(v)]
-    if not numbers:
-        return "–"
-    spread = f" ± {np.std(numbers, ddof=1):.{digits}f}" if len(numbers) > 1 else ""
-    return f"{np.mean(numbers):.{digits}f}{spread}"
-
-
-def _mean(values: Values, scale: float = 1.0, digits: int = 1) -> str:
-    numbers = [scale * v for v in values if v is not None and not np.isnan(v)]
+def _mean(values: Sequence[float], digits: int = 2, scale: float = 100.0) -> str:
+    """Mean over seeds; a dash where there is no value."""
+    numbers = [scale * v for v in values if not math.isnan(v)]
     return f"{np.mean(numbers):.{digits}f}" if numbers else "–"
+
+
+def _mean_sd(values: Sequence[float], digits: int = 2, scale: float = 100.0) -> str:
+    """Mean ± sample standard deviation over seeds."""
+    numbers = [scale * v for v in values if not math.isnan(v)]
+    spread = f" ± {np.std(numbers, ddof=1):.{digits}f}" if len(numbers) > 1 else ""
+    return _mean(values, digits, scale) + spread
 
 
 def _printed(value: float | None) -> str:
     return "–" if value is None else f"{value:.2f}"
 
 
-def _base(record: Record, protocol: str) -> float:
-    return float(record["result"]["base" if protocol == "frozen" else "base_joint"])
+class _Column(NamedTuple):
+    """One column: its value in a run, how values over seeds are written, and the paper's own value."""
+
+    name: str
+    value: Callable[[RunRecord], float]
+    text: Callable[[Sequence[float]], str] = _mean_sd
+    paper: Callable[[Published], float | None] = lambda row: None
 
 
-def _final(record: Record, protocol: str, which: str) -> float:
-    return _number(record["result"]["sessions"][-1][protocol][which])
+def _over_sessions(value: Callable[[SessionEvaluation], float]) -> Callable[[RunRecord], float]:
+    """Mean of a value over the sessions of a run that have it."""
 
+    def mean(record: RunRecord) -> float:
+        numbers = [v for v in map(value, record.sessions) if not math.isnan(v)]
+        return float(np.mean(numbers)) if numbers else math.nan
 
-def _number(value: float | None) -> float:
-    """NaN where there is no figure, as for classes without test rows."""
-    return float("nan") if value is None else float(value)
-
-
-def _forgetting(record: Record, protocol: str) -> float:
-    return _base(record, protocol) - _final(record, protocol, "labelled")
-
-
-def _discovery(record: Record, protocol: str) -> float:
-    return float(np.mean([_number(s[protocol]["new"]) for s in record["result"]["sessions"]]))
-
-
-def _bound_all(record: Record) -> float:
-    return float(record["bound"]["scores"][-1]["all"])
-
-
-def _share(record: Record, protocol: str) -> float:
-    if protocol != "frozen":
-        return float("nan")  # the bound is scored by equality
-    return _final(record, protocol, "all") / _bound_all(record)
-
-
-def _bound_discovery(record: Record) -> float:
-    """M_d of the supervised bound; NaN where it was learned in one piece."""
-    scores = record["bound"]["scores"]
-    whole = record["result"] is not None and len(scores) == len(record["result"]["sessions"])
-    return float(np.mean([_number(s["new"]) for s in scores])) if whole else float("nan")
-
-
-def _per_session(record: Record, value: Callable[[dict[str, Any]], float | None]) -> float | None:
-    found = [v for v in map(value, record["result"]["sessions"]) if v is not None]
-    return float(np.mean(found)) if found else None
+    return mean
 
 
 # ---------------------------------------------------------------------------------------------- tables
@@ -94,88 +73,125 @@ def _per_session(record: Record, value: Callable[[dict[str, Any]], float | None]
 class _Context:
     """What every table of an experiment is made from."""
 
-    asked: Experiment
+    experiment: Experiment
     data: str
     protocol: str
-    groups: dict[str, list[Record]]
+    groups: Groups
     paper: tuple[Published, ...]
 
     @property
     def heading(self) -> str:
-        records = [r for group in self.groups.values() for r in group]
-        plan = records[0]["plan"]
+        first = next(iter(self.groups.values()))[0]
         seeds = max(len(group) for group in self.groups.values())
         spread = f"mean ± sd of {seeds} seeds" if seeds > 1 else "one seed"
-        return (
-            f"{self.asked.title}: {self.data}, plan {plan.get('plan')}, {plan.get('order')} order, {spread}"
-        )
+        version = "" if first.version == vbcgcd.__version__ else f", vbcgcd {first.version or 'unknown'}"
+        plan = f"plan {first.plan.plan}, {first.plan.order} order"
+        return f"{self.experiment.title}: {self.data}, {plan}, {spread}{version}"
 
     @property
     def protocol_note(self) -> str:
         return f"Scoring {self.protocol}: {PROTOCOLS[self.protocol]}. Accuracy on test rows in %."
 
+    @property
+    def source_notes(self) -> tuple[str, ...]:
+        notes = []
+        if any(r.run.method.endswith("-frozen") for group in self.groups.values() for r in group):
+            notes.append("…-frozen: the mechanism of the original on frozen embeddings, not the original.")
+        if self.paper:
+            notes.append(
+                f"paper: as printed, {self.paper[0].source}; other embeddings and protocol than ours."
+            )
+        return tuple(notes)
 
-def tables_of(
-    asked: Experiment, work: list[Work], *, data: str, protocol: str = "frozen", paper: bool = True
-) -> list[Table]:
-    """All tables of an experiment from its finished runs.
+    def rows(self, columns: Sequence[_Column], suffix: str = "") -> list[Row]:
+        """One row for each variant."""
+        return [
+            (label + suffix, *(column.text([column.value(r) for r in group]) for column in columns))
+            for label, group in self.groups.items()
+        ]
+
+    def paper_rows(self, cells: Callable[[Published], Sequence[str]]) -> list[Row]:
+        """One row for each method that the paper prints."""
+        return [(f"paper: {row.method}", *cells(row)) for row in self.paper]
+
+    def table(
+        self, columns: Sequence[_Column], notes: tuple[str, ...], *, more: Sequence[Row] = ()
+    ) -> ResultTable:
+        """Rows of the variants, further ones, and those of the paper."""
+        rows = [*self.rows(columns), *more]
+        paper = self.paper_rows(lambda row: [_printed(column.paper(row)) for column in columns])
+        names = ("method", *(column.name for column in columns))
+        breaks = (len(rows),) if paper else ()
+        return ResultTable(self.heading, names, (*rows, *paper), (*notes, *self.source_notes), breaks=breaks)
+
+
+def make_tables(
+    experiment: Experiment, groups: Groups, *, data: str, protocol: str = "frozen", paper: bool = True
+) -> list[ResultTable]:
+    """All tables of an experiment.
 
     Parameters
     ----------
-    asked : Experiment
-    work : list of Work
-        Those without a record are left out.
+    experiment : Experiment
+    groups : mapping of str to sequence of RunRecord
+        Runs of each variant, one for each seed, by the variant's label.
     data : str
         Name of the dataset.
     protocol : {"frozen", "joint"}
+        How ids are matched to true classes; see `vbcgcd.study.scoring`.
     paper : bool
-        Put the paper's figures beside ours where it prints them.
+        Show the paper's results beside ours where it prints them.
     """
-    groups: dict[str, list[Record]] = {}
-    for item in work:
-        if item.record is not None:
-            groups.setdefault(item.variant.label, []).append(item.record)
+    check_choice("protocol", protocol, tuple(PROTOCOLS))
     if not groups:
         return []
     most = max(map(len, groups.values()))
     groups = {f"{k} [{len(g)} of {most} seeds]" if len(g) < most else k: g for k, g in groups.items()}
-    plan = next(iter(groups.values()))[0]["plan"].get("plan")
-    rows = published(paper_experiment(asked.name, plan), paper_dataset(data)) if paper else ()
-    context = _Context(asked, data, protocol, groups, rows)
-    return [_KINDS[kind](context) for kind in asked.tables]
+    plan = next(iter(groups.values()))[0].plan.plan
+    printed = _printed_rows(experiment.name, plan, data) if paper else ()
+    context = _Context(experiment, data, protocol, groups, printed)
+    return [KINDS[kind](context) for kind in experiment.tables]
 
 
-def _sessions(c: _Context) -> Table:
-    """Accuracy after each session; many methods show All alone."""
-    many = len(c.groups) > MANY
-    length = max(len(r["result"]["sessions"]) for g in c.groups.values() for r in g)
-    rows: list[tuple[Cell, ...]] = []
+def _printed_rows(experiment: str, plan: str, data: str) -> tuple[Published, ...]:
+    """Rows of the paper that belong beside a table; none where the dataset is not one of the paper's."""
+    dataset = paper_dataset(data)
+    if dataset is None:
+        return ()
+    from vbcgcd.study.published import paper_experiment, published
+
+    return published(paper_experiment(experiment, plan), dataset)
+
+
+def _sessions(c: _Context) -> ResultTable:
+    """Accuracy after each session; All only where there are many methods."""
+    length = max(len(r.sessions) for group in c.groups.values() for r in group)
+    notes = (c.protocol_note, *c.source_notes)
+    rows: list[Row] = []
     breaks: list[int] = []
-    if many:
+    if len(c.groups) > MANY:
         for label, group in c.groups.items():
-            cells = [_mean([_base(r, c.protocol) for r in group], 100, 2)]
-            cells += [
-                _mean([r["result"]["sessions"][t][c.protocol]["all"] for r in group], 100, 2)
-                for t in range(length)
-            ]
-            rows.append((label, *cells))
-        rows += _paper_rows(c, breaks, rows, lambda p: (_printed(p.base), *_padded(p, length)))
+            runs = [r.accuracies(c.protocol) for r in group]
+            each = [_mean([run.scores[t].all for run in runs]) for t in range(length)]
+            rows.append((label, _mean([run.base for run in runs]), *each))
+        paper = c.paper_rows(lambda p: (_printed(p.base), *_padded(p, length)))
         columns = ("All after session", *(str(t) for t in range(length + 1)))
-        return Table(c.heading, columns, rows, (c.protocol_note, *_notes(c)), breaks=tuple(breaks))
+        breaks = [len(rows)] if paper else []
+        return ResultTable(c.heading, columns, (*rows, *paper), notes, breaks=tuple(breaks))
     for label, group in c.groups.items():
-        rows.append((label, "0", _mean_sd([_base(r, c.protocol) for r in group]), "", ""))
+        runs = [r.accuracies(c.protocol) for r in group]
+        rows.append((label, "0", _mean_sd([run.base for run in runs]), "", ""))
         for t in range(length):
-            scores = [r["result"]["sessions"][t][c.protocol] for r in group]
-            rows.append(("", str(t + 1), *(_mean_sd([s[k] for s in scores]) for k in ("all", "old", "new"))))
+            cells = [_mean_sd([getattr(run.scores[t], k) for run in runs]) for k in ("all", "old", "new")]
+            rows.append(("", str(t + 1), *cells))
         breaks.append(len(rows))
     for p in c.paper:
-        if not p.sessions:
-            continue
-        rows.append((f"paper: {p.method}", "0", _printed(p.base), "", ""))
-        rows += [("", str(t), *map(_printed, s)) for t, s in enumerate(p.sessions, start=1)]
-        breaks.append(len(rows))
+        if p.sessions:
+            rows.append((f"paper: {p.method}", "0", _printed(p.base), "", ""))
+            rows += [("", str(t), *map(_printed, s)) for t, s in enumerate(p.sessions, start=1)]
+            breaks.append(len(rows))
     columns = ("method", "session", "All", "Old", "New")
-    return Table(c.heading, columns, rows, (c.protocol_note, *_notes(c)), n_left=2, breaks=tuple(breaks))
+    return ResultTable(c.heading, columns, tuple(rows), notes, n_left=2, breaks=tuple(breaks))
 
 
 def _padded(p: Published, length: int) -> list[str]:
@@ -183,46 +199,20 @@ def _padded(p: Published, length: int) -> list[str]:
     return cells + ["–"] * (length - len(cells))
 
 
-def _paper_rows(
-    c: _Context, breaks: list[int], rows: list[Any], cells: Callable[[Published], tuple[str, ...]]
-) -> list[tuple[Cell, ...]]:
-    if c.paper:
-        breaks.append(len(rows))
-    return [(f"paper: {p.method}", *cells(p)) for p in c.paper]
-
-
-def _notes(c: _Context) -> tuple[str, ...]:
-    notes = []
-    if any(METHODS[r["method"]].name.endswith("-frozen") for g in c.groups.values() for r in g):
-        notes.append("…-frozen: the mechanism of the original on frozen embeddings, not the original.")
-    if c.paper:
-        notes.append(f"paper: as printed, {SOURCE}; other embeddings and protocol than ours.")
-    return tuple(notes)
-
-
-def _summary(c: _Context) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    best = max(float(np.mean([_bound_all(r) for r in group])) for group in c.groups.values())
-    best = best if c.protocol == "frozen" else float("nan")
-    for label, group in c.groups.items():
-        final = [_mean_sd([_final(r, c.protocol, k) for r in group]) for k in ("all", "old", "new")]
-        rows.append(
-            (
-                label,
-                *final,
-                _mean_sd([_forgetting(r, c.protocol) for r in group]),
-                _mean_sd([_discovery(r, c.protocol) for r in group]),
-                _mean([_bound_all(r) for r in group], 100, 2),
-                _mean_sd([_share(r, c.protocol) for r in group], 1, 3),
-                _mean([_final(r, c.protocol, "all") / best for r in group], 1, 3),
-            )
-        )
-    rows += _paper_rows(
-        c,
-        breaks,
-        rows,
-        lambda p: (*map(_printed, (p.all, p.old, p.new, p.forgetting, p.discovery)), "–", "–", "–"),
+def _summary(c: _Context) -> ResultTable:
+    bounds = [float(np.mean([r.bound.final.all for r in group])) for group in c.groups.values()]
+    best = max(bounds) if c.protocol == "frozen" else math.nan
+    columns = (
+        _Column("All", lambda r: r.accuracies(c.protocol).final.all, paper=lambda p: p.all),
+        _Column("Old", lambda r: r.accuracies(c.protocol).final.old, paper=lambda p: p.old),
+        _Column("New", lambda r: r.accuracies(c.protocol).final.new, paper=lambda p: p.new),
+        _Column("M_f", lambda r: r.accuracies(c.protocol).forgetting, paper=lambda p: p.forgetting),
+        _Column("M_d", lambda r: r.accuracies(c.protocol).discovery, paper=lambda p: p.discovery),
+        _Column("upper", lambda r: r.bound.final.all, _mean),
+        _Column("share", lambda r: r.share(c.protocol), lambda values: _mean_sd(values, 3, 1)),
+        _Column(
+            "of best", lambda r: r.accuracies(c.protocol).final.all / best, lambda values: _mean(values, 3, 1)
+        ),
     )
     notes = (
         c.protocol_note,
@@ -230,121 +220,110 @@ def _summary(c: _Context) -> Table:
         "M_d: mean New.",
         "upper: the same method with the true labels of every session; share: All / upper; of best: All / "
         "the largest upper of the table.",
-        *_notes(c),
     )
-    columns = ("method", "All", "Old", "New", "M_f", "M_d", "upper", "share", "of best")
-    return Table(c.heading, columns, rows, notes, breaks=tuple(breaks))
+    return c.table(columns, notes)
 
 
-def _forgetting_table(c: _Context) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for label, group in c.groups.items():
-        cells = ([_forgetting(r, c.protocol) for r in group], [_discovery(r, c.protocol) for r in group])
-        rows.append((label, *map(_mean_sd, cells)))
-    for label, group in c.groups.items():
-        lost = [r["bound"]["base"] - _number(r["bound"]["scores"][-1]["labelled"]) for r in group]
-        found = [_bound_discovery(r) for r in group]
-        rows.append((f"{label}, supervised bound", _mean_sd(lost), _mean_sd(found)))
-    rows += _paper_rows(c, breaks, rows, lambda p: (_printed(p.forgetting), _printed(p.discovery)))
+def _forgetting(c: _Context) -> ResultTable:
+    columns = (
+        _Column("M_f", lambda r: r.accuracies(c.protocol).forgetting, paper=lambda p: p.forgetting),
+        _Column("M_d", lambda r: r.accuracies(c.protocol).discovery, paper=lambda p: p.discovery),
+    )
+    bound = (_Column("M_f", lambda r: r.bound.forgetting), _Column("M_d", lambda r: r.bound_discovery))
     notes = (
         c.protocol_note,
         "M_f: labelled classes at session 0 minus at the end. M_d: mean New over the sessions.",
         "supervised bound: the same method with the true labels of every session.",
-        *_notes(c),
     )
-    return Table(c.heading, ("method", "M_f", "M_d"), rows, notes, breaks=tuple(breaks))
+    return c.table(columns, notes, more=c.rows(bound, ", supervised bound"))
 
 
-def _bounds(c: _Context) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    breaks: list[int] = []
-    for label, group in c.groups.items():
-        last = [r["bound"]["scores"][-1] for r in group]
-        base = [r["bound"]["base"] for r in group]
-        lost = [b - _number(s["labelled"]) for b, s in zip(base, last, strict=True)]
-        cells = (base, [s["labelled"] for s in last], lost, [s["all"] for s in last])
-        rows.append((label, *map(_mean_sd, cells)))
-    rows += _paper_rows(
-        c, breaks, rows, lambda p: (_printed(p.base), _printed(p.labelled), _lost(p), _printed(p.all))
+def _bounds(c: _Context) -> ResultTable:
+    def lost(p: Published) -> float | None:
+        return None if p.base is None or p.labelled is None else p.base - p.labelled
+
+    columns = (
+        _Column("S0", lambda r: r.bound.base, paper=lambda p: p.base),
+        _Column("All(S0)", lambda r: r.bound.final.labelled, paper=lambda p: p.labelled),
+        _Column("lost", lambda r: r.bound.forgetting, paper=lost),
+        _Column("All", lambda r: r.bound.final.all, paper=lambda p: p.all),
     )
     notes = (
         "Every class labelled; accuracy on test rows in %. S0: labelled classes, learned alone. All(S0): the "
         "same test rows once all classes are learned. lost: their difference (inevitable forgetting).",
-        *_notes(c),
     )
-    return Table(c.heading, ("method", "S0", "All(S0)", "lost", "All"), rows, notes, breaks=tuple(breaks))
+    return c.table(columns, notes)
 
 
-def _lost(p: Published) -> str:
-    return "–" if p.base is None or p.labelled is None else f"{p.base - p.labelled:.2f}"
+def _stream(c: _Context) -> ResultTable:
+    def percent(values: Sequence[float]) -> str:
+        return _mean(values, 1)
 
-
-def _stream(c: _Context) -> Table:
-    rows = []
-    for label, group in c.groups.items():
-
-        def mean(name: str, group: list[Record] = group) -> Values:
-            return [_per_session(r, lambda s: s["stream"][name]) for r in group]
-
-        wrong = [_per_session(r, lambda s: abs(s["found"] - s["n_novel"])) for r in group]
-        percent = (_mean(mean(name), 100, 1) for name in ("precision", "recall", "auroc", "nmi", "ari"))
-        rows.append((label, *percent, _mean(wrong, 1, 1)))
+    columns = (
+        _Column("precision", _over_sessions(lambda s: s.stream.precision), percent),
+        _Column("recall", _over_sessions(lambda s: s.stream.recall), percent),
+        _Column("AUROC", _over_sessions(lambda s: s.stream.auroc), percent),
+        _Column("NMI", _over_sessions(lambda s: s.stream.nmi), percent),
+        _Column("ARI", _over_sessions(lambda s: s.stream.ari), percent),
+        _Column(
+            "|found - true|",
+            _over_sessions(lambda s: float(abs(s.n_discovered - s.n_novel))),
+            lambda values: _mean(values, 1, 1),
+        ),
+    )
     notes = (
         "Rows of the sessions themselves, mean over sessions and seeds, %. precision, recall: of 'this row "
         "is novel'. AUROC: of the novelty score before the session is learned. NMI, ARI: ids against true "
         "classes. |found - true|: error of the number of categories.",
     )
-    columns = ("method", "precision", "recall", "AUROC", "NMI", "ARI", "|found - true|")
-    return Table(f"Judging the stream: {c.data}", columns, rows, notes)
+    names = ("method", *(column.name for column in columns))
+    return ResultTable(f"Judging the stream: {c.data}", names, tuple(c.rows(columns)), notes)
 
 
-def _cost(c: _Context) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    ours = c.groups.get("ours")
-    reference = [s["seconds"] for r in ours or [] for s in r["result"]["sessions"]]
-    for label, group in c.groups.items():
-        seconds = [s["seconds"] for r in group for s in r["result"]["sessions"]]
-        ratio = [float(np.mean(seconds)) / float(np.mean(reference))] if ours else []
-        kept = [
-            r["result"]["sessions"][-1]["nbytes"] / r["result"]["sessions"][-1]["n_categories"] / 1024
-            for r in group
-            if r["result"]["sessions"][-1]["nbytes"]
-        ]
-        peak = [max(s["peak_bytes"] for s in r["result"]["sessions"]) / 2**20 for r in group]
-        rows.append(
-            (
-                label,
-                _mean([r["result"]["fit_seconds"] for r in group], 1, 1),
-                _mean(seconds, 1, 2),
-                _mean(ratio, 1, 2),
-                _mean(list(peak), 1, 0),
-                _mean(list(kept), 1, 1),
-            )
-        )
+def _cost(c: _Context) -> ResultTable:
+    seconds = _over_sessions(lambda s: s.seconds)
+    ours = [seconds(r) for r in c.groups.get("ours", ())]
+    reference = float(np.mean(ours)) if ours else math.nan
+
+    def memory(r: RunRecord) -> float:
+        last = r.sessions[-1]
+        return last.nbytes / last.n_categories / 1024 if last.nbytes else math.nan
+
+    columns = (
+        _Column("fit s", lambda r: r.result.fit_seconds if r.result else math.nan, lambda v: _mean(v, 1, 1)),
+        _Column("session s", seconds, lambda v: _mean(v, 2, 1)),
+        _Column("x ours", lambda r: seconds(r) / reference, lambda v: _mean(v, 2, 1)),
+        _Column("peak MB", lambda r: max(s.peak_bytes for s in r.sessions) / 2**20, lambda v: _mean(v, 0, 1)),
+        _Column("kB/category", memory, lambda v: _mean(v, 1, 1)),
+    )
     notes = (
         "fit, session: seconds. x ours: seconds of a session relative to ours. peak: memory of a session "
         "above what was held before it. kB/category: what is kept between sessions.",
     )
-    columns = ("method", "fit s", "session s", "x ours", "peak MB", "kB/category")
-    return Table(f"Cost: {c.data}", columns, rows, notes)
+    names = ("method", *(column.name for column in columns))
+    return ResultTable(f"Cost: {c.data}", names, tuple(c.rows(columns)), notes)
 
 
-def _counts(c: _Context) -> Table:
-    rows: list[tuple[Cell, ...]] = []
-    for label, group in c.groups.items():
-        for r in group:
-            found = " ".join(str(s["found"]) for s in r["result"]["sessions"])
-            true = " ".join(str(s["n_novel"]) for s in r["result"]["sessions"])
-            rows.append((label, str(r["plan"].get("seed")), found, true))
+def _counts(c: _Context) -> ResultTable:
+    rows = [
+        (
+            label,
+            str(r.plan.seed),
+            " ".join(str(s.n_discovered) for s in r.sessions),
+            " ".join(str(s.n_novel) for s in r.sessions),
+        )
+        for label, group in c.groups.items()
+        for r in group
+    ]
     columns = ("method", "seed", "found", "true")
-    return Table(f"Novel categories in each session: {c.data}", columns, rows, n_left=2)
+    return ResultTable(f"Novel categories in each session: {c.data}", columns, tuple(rows), n_left=2)
 
 
-_KINDS: dict[str, Callable[[_Context], Table]] = {
+#: Kinds of tables that an experiment may ask for.
+KINDS: dict[str, Callable[[_Context], ResultTable]] = {
     "sessions": _sessions,
     "summary": _summary,
-    "forgetting": _forgetting_table,
+    "forgetting": _forgetting,
     "bounds": _bounds,
     "stream": _stream,
     "cost": _cost,

@@ -1,4 +1,4 @@
-"""What figures show beyond the tables: a session while it is learned, estimates of single categories."""
+"""What figures show beyond the tables: a session while it is learned, and estimates of single categories."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import posterior_of, statistics_by_label
 from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.model import CategoryDiscoverer
+from vbcgcd.study.datasets.arrays import Dataset
 from vbcgcd.study.plans import Plan
-from vbcgcd.study.runner import Dataset
+from vbcgcd.study.protocol import outcome_of
 from vbcgcd.study.scoring import FrozenMatch, score_session
 
 Array = NDArray[Any]
 #: Points along the path from prior to posterior.
 N_POINTS = 33
-#: Dimensions shown of one category.
+#: Dimensions of the figures of one category.
 N_DIMENSIONS, N_SHOWN = 8, 40
 
 __all__ = [
@@ -59,7 +60,7 @@ class ProgressTrace(NamedTuple):
 
 
 def unit_variance(data: Dataset, plan: Plan) -> Dataset:
-    """The embeddings scaled to unit variance per dimension of the labelled rows: the paper's prior fits."""
+    """The embeddings scaled to unit variance per dimension on the labelled rows, as the paper assumes."""
     base = data.train_x[plan.base_rows]
     scale = np.maximum(base.std(axis=0), 1e-12)
     scaled = ((x - base.mean(axis=0)) / scale for x in (data.train_x, data.test_x))
@@ -71,7 +72,7 @@ def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) ->
     """Learn the first session of a plan in small steps and score each of them.
 
     The path is the one of covariance alignment: statistics of the novel categories, tempered from one row's
-    worth to all of them, with the rows as they were labelled at the end of the session.
+    worth to all of them, with the labels that the rows have at the end of the session.
 
     Parameters
     ----------
@@ -83,23 +84,22 @@ def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) ->
     model.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     known, known_classes = model.knowledge_, model.classes_
     session = plan.sessions[0]
-    report = model.discover(data.train_x[session.rows], n_novel=len(session.novel))
+    outcome = outcome_of(model.discover(data.train_x[session.rows], n_novel=len(session.novel)))
     match = FrozenMatch(plan.labelled)
-    match.add(report.novel, report.labels_, data.train_y[session.rows], session.novel)
-    codes = np.array(
-        [{v: i for i, v in enumerate(report.novel.tolist())}.get(x, -1) for x in report.labels_.tolist()]
-    )
+    match.add(outcome.novel, outcome.labels_, data.train_y[session.rows], session.novel)
+    code = {label: i for i, label in enumerate(outcome.novel.tolist())}
+    codes = np.array([code.get(label, -1) for label in outcome.labels_.tolist()])
     reduced = known.reduced(np.asarray(data.train_x[session.rows], dtype=np.float64))
-    statistics = statistics_by_label(reduced, codes, len(report.novel))
+    statistics = statistics_by_label(reduced, codes, len(outcome.novel))
     seen = np.isin(data.test_y, np.concatenate([plan.labelled, session.novel]))
     truth, test = data.test_y[seen], known.reduced(np.asarray(data.test_x[seen], dtype=np.float64))
     old_density = known.classifier.log_density(test, known.posterior)
-    classes = np.concatenate([known_classes, report.novel])
+    classes = np.concatenate([known_classes, outcome.novel])
     count = float(statistics.count.mean())
     taus = np.geomspace(1 / count, 1.0, N_POINTS)
     scores, volumes = [], []
     for tau in taus:
-        posterior = known.posterior_of(statistics * np.full(len(report.novel), tau))
+        posterior = known.posterior_of(statistics * np.full(len(outcome.novel), tau))
         density = np.hstack([old_density, known.classifier.log_density(test, posterior)])
         correct = match.correct(classes[density.argmax(axis=1)], truth)
         scores.append(score_session(correct, truth, plan.labelled, plan.labelled, session.novel))

@@ -1,4 +1,4 @@
-"""Variants of ours that the paper asks for: its raw configuration, and posteriors as replay."""
+"""Variants of ours from the paper: its own configuration, and posteriors as replay."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.neural_network import MLPClassifier
 
 from vbcgcd.bayes import sample_embeddings
-from vbcgcd.discovery.report import SessionReport
 from vbcgcd.model import CategoryDiscoverer
+from vbcgcd.study.protocol import Outcome, outcome_of
 
 Array = NDArray[Any]
 
@@ -20,9 +20,9 @@ __all__ = ["Replay", "StandardisedPaper"]
 class StandardisedPaper:
     """`CategoryDiscoverer.paper` on embeddings scaled to unit variance per dimension.
 
-    The paper's prior N(0, I) presumes entries of about unit size, which embeddings of unit length have not.
-    The scale is that of the labelled rows. The paper does not say how many rows its prior is worth; a study
-    chooses the strength by leaving labelled rows out.
+    The paper's prior N(0, I) assumes entries of about unit size, which embeddings of unit length do not have.
+    The scale is that of the labelled rows. The paper does not state how many rows its prior is worth; a study
+    chooses the strength on labelled rows that were left out.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class StandardisedPaper:
         self.model.partial_fit(self._scaled(X), y)
         return self
 
-    def discover(self, X: Any, *, n_novel: int | None = None) -> SessionReport:
+    def discover(self, X: Any, *, n_novel: int | None = None) -> Outcome:
         """Learn an unlabelled session."""
-        return self.model.discover(self._scaled(X), n_novel=n_novel)
+        return outcome_of(self.model.discover(self._scaled(X), n_novel=n_novel))
 
     def predict(self, X: Any) -> Array:
         """Category of each row."""
@@ -67,13 +67,13 @@ class Replay:
     """A neural classifier that learns only from samples of our posteriors (the paper's appendix on replay).
 
     After each session a fresh network is trained on equally many samples of every category, known and novel,
-    so that nothing but the posteriors is remembered. Every epoch draws its samples anew: they cost
-    nothing, and a network that saw the same ones again would learn them by heart.
+    so that only the posteriors are remembered. Every epoch draws fresh samples: they cost nothing, and the
+    network would overfit to the same ones.
 
     Parameters
     ----------
     n_samples : int, default=300
-        Drawn of each category in each epoch.
+        Samples of each category in each epoch.
     hidden : int, default=512
         Units of the one hidden layer.
     epochs : int, default=20
@@ -99,11 +99,11 @@ class Replay:
         self.model.fit(X, y)
         return self._train()
 
-    def discover(self, X: Any, *, n_novel: int | None = None) -> SessionReport:
+    def discover(self, X: Any, *, n_novel: int | None = None) -> Outcome:
         """Learn an unlabelled session, then train on samples of all categories."""
-        report = self.model.discover(X, n_novel=n_novel)
+        outcome = outcome_of(self.model.discover(X, n_novel=n_novel))
         self._train()
-        return report
+        return outcome
 
     def predict(self, X: Any) -> Array:
         """Category of each row by the network."""
@@ -112,7 +112,7 @@ class Replay:
 
     @property
     def nbytes(self) -> int:
-        """Bytes kept between sessions: the posteriors, from which the network can be made again."""
+        """Bytes kept between sessions: the posteriors, from which the network can be trained again."""
         return self.model.nbytes
 
     def _train(self) -> Replay:

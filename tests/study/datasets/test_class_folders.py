@@ -51,16 +51,16 @@ def test_a_list_selects_classes(root, how, tmp_path):
 
 
 def test_classes_that_are_not_there(root):
-    with pytest.raises(InputError, match=r"has 2 classes, 1 without a folder .* first 'n9'"):
+    with pytest.raises(InputError, match=r"has 2 classes; 1 have no folder .* first n9"):
         load_items(root, classes=["n1", "n9"])
-    with pytest.raises(InputError, match="has 0 classes, none"):
+    with pytest.raises(InputError, match="has 0 classes; list at least one"):
         load_items(root, classes=[])
     with pytest.raises(InputError, match=r"no\.txt is missing"):
         load_items(root, classes=root / "no.txt")
 
 
 def test_imagenet100_has_100_classes(tmp_path, root):
-    with pytest.raises(InputError, match="gives 3 classes, ImageNet-100 has 100; give the list"):
+    with pytest.raises(InputError, match="has 3 classes but ImageNet-100 has 100; list the 100"):
         load_items(root, layout="imagenet100")
     names = [f"n{i:03d}" for i in range(103)]
     for part in ("train", "val"):
@@ -75,7 +75,7 @@ def test_imagenet100_has_100_classes(tmp_path, root):
     ("lost", "words"),
     [
         ("val", "no folder val or test with class folders. Expected: train"),
-        ("val/n2", "val.n2 is missing or holds no pictures"),
+        ("val/n2", "val.n2 is missing or has no pictures"),
     ],
 )
 def test_what_is_missing_is_named(root, lost, words):
@@ -90,3 +90,33 @@ def test_without_train_it_must_be_said(root):
         load_items(root, layout="class-folders")
     with pytest.raises(InputError, match="no folder train"):
         load_items(root, layout="imagenet100")
+
+
+@pytest.fixture
+def pets(tmp_path, picture):
+    for label, n in (("cat", 10), ("ant", 5)):
+        for i in range(n):
+            picture(tmp_path / "pets" / label / f"{i}.png")
+    return tmp_path / "pets"
+
+
+def test_a_seeded_stratified_split(pets):
+    data = load_items(pets)
+    assert (data.name, data.class_names) == ("pets", ("ant", "cat"))
+    assert data.test.labels.tolist() == [0, 1, 1]
+    assert len(data.train) == 12
+    assert not set(data.train.references) & set(data.test.references)
+    assert load_items(pets, seed=0).test.references == data.test.references
+    assert load_items(pets, seed=1).test.references != data.test.references
+    assert len(load_items(pets, test_share=0.4).test) == 6
+
+
+def test_pictures_without_a_class(pets, picture):
+    picture(pets / "stray.png")
+    with pytest.raises(InputError, match=r"1 pictures of .* are in no class folder"):
+        load_items(pets)
+
+
+def test_a_file_is_not_a_folder(pets):
+    with pytest.raises(InputError, match="is not a folder"):
+        load_items(pets / "cat" / "0.png", layout="folder")

@@ -1,10 +1,12 @@
 import sys
 import types
 
+import numpy as np
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.datasets import fetch
+from vbcgcd.study.datasets import load_items
+from vbcgcd.study.datasets.fetch import fetch
 
 
 @pytest.fixture
@@ -44,15 +46,13 @@ def test_a_failure_on_the_way(vision, tmp_path, error):
         raise error
 
     vision(download)
-    with pytest.raises(
-        InputError, match=r"could not be fetched \(.*\); try again, or give the path of cifar-100"
-    ):
+    with pytest.raises(InputError, match=r"could not be fetched \(.*\); try again, or use a local cifar-100"):
         fetch("cifar100", tmp_path)
 
 
 def test_a_download_that_leaves_nothing(vision, tmp_path):
     vision(lambda **_: None)
-    with pytest.raises(InputError, match="left no folder"):
+    with pytest.raises(InputError, match="did not create"):
         fetch("cifar100", tmp_path)
 
 
@@ -60,18 +60,147 @@ def test_a_download_that_leaves_nothing(vision, tmp_path):
     ("name", "package", "local"),
     [
         ("cifar100", "torchvision", "cifar-100-python.tar.gz"),
-        ("hf:owner/name", "datasets", "a table .*jsonl"),
+        ("hf:owner/name", "datasets", "table .*jsonl"),
     ],
 )
 def test_a_missing_package_is_named_with_the_local_way(monkeypatch, tmp_path, name, package, local):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(InputError, match=f"needs the package {package}, .* or give .*{local}"):
+    with pytest.raises(InputError, match=f"needs the package {package}, .* or use a local .*{local}"):
         fetch(name, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
 
 def test_other_names(tmp_path):
-    with pytest.raises(
-        InputError, match="'mnist' cannot be fetched; allowed are 'cifar100' and 'hf:owner/name'"
-    ):
+    with pytest.raises(InputError, match="'mnist' cannot be fetched; use 'cifar100', 'hf:owner/name'"):
         fetch("mnist", tmp_path)
+
+
+class ClassLabel:
+    def __init__(self, names):
+        self.names = names
+
+
+class Image:
+    pass
+
+
+class Value:
+    pass
+
+
+class Rows(list):
+    """The little of a hub dataset that is used: features, rows, and columns by name."""
+
+    def __init__(self, features, rows):
+        super().__init__(rows)
+        self.features = features
+
+    def __getitem__(self, key):
+        return [row[key] for row in self] if isinstance(key, str) else super().__getitem__(key)
+
+
+@pytest.fixture
+def hub(monkeypatch):
+    """Function parts -> list of calls, with a package datasets that serves these parts."""
+
+    def serve(parts):
+        calls = []
+
+        def load_dataset(*args):
+            calls.append(args)
+            if isinstance(parts, Exception):
+                raise parts
+            return parts
+
+        module = types.ModuleType("datasets")
+        module.load_dataset = load_dataset
+        monkeypatch.setitem(sys.modules, "datasets", module)
+        return calls
+
+    return serve
+
+
+TEXT = {"text": Value(), "label": ClassLabel(["neg", "pos"])}
+
+
+def texts(*codes):
+    return Rows(TEXT, [{"text": f"t{i} é\n", "label": c} for i, c in enumerate(codes)])
+
+
+def test_texts_become_tables_with_class_names(hub, tmp_path):
+    calls = hub({"train": texts(1, 0), "validation": texts(1), "test": texts(0), "unsupervised": texts(-1)})
+    path = fetch("hf:owner/name", tmp_path / "new")
+    assert fetch("hf:owner/name", tmp_path / "new") == path
+    assert calls == [("owner/name",)]
+    assert sorted(p.name for p in path.iterdir()) == ["test.jsonl", "train.jsonl", "val.jsonl"]
+    data = load_items(path)
+    assert data.class_names == ("neg", "pos")
+    assert sorted(data.train.labels) == [0, 1, 1]
+    assert data.test.values == ["t0 é\n"]
+
+
+def test_configurations_have_folders_of_their_own(hub, tmp_path):
+    calls = hub({"train": texts(1, 0), "test": texts(0)})
+    assert fetch("hf:owner/name:small", tmp_path) != fetch("hf:owner/name", tmp_path)
+    assert calls == [("owner/name", "small"), ("owner/name",)]
+
+
+def test_hidden_test_labels_leave_one_table(hub, tmp_path):
+    hub({"train": texts(1, 0, 1, 0, -1), "test": texts(-1, -1)})
+    path = fetch("hf:name", tmp_path)
+    assert path == fetch("hf:name", tmp_path)
+    data = load_items(path)
+    assert (len(data.train), len(data.test)) == (2, 2)
+
+
+def test_pictures_become_class_folders(hub, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    red = image.fromarray(np.full((4, 4, 3), (255, 0, 0), np.uint8))
+    features = {"img": Image(), "fine_label": ClassLabel(["a/b", "..", "a%2Fb"])}
+    rows = Rows(features, [{"img": red.convert("P"), "fine_label": c} for c in (0, 1, 2, 1)])
+    hub({"train": rows, "test": rows})
+    path = fetch("hf:owner/pictures", tmp_path)
+    data = load_items(path)
+    assert (data.kind, len(data.class_names), len(data.train), len(data.test)) == ("image", 3, 4, 4)
+    assert all(path in p.resolve().parents for p in data.train.values)
+    with image.open(data.train.values[0]) as first:
+        assert (first.mode, first.getpixel((0, 0))) == ("RGB", (255, 0, 0))
+
+
+def test_one_part_of_pictures_is_split_later(hub, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    picture = image.new("RGB", (2, 2))
+    features = {"image": Image(), "label": Value()}
+    hub({"train": Rows(features, [{"image": picture, "label": c} for c in "aabb"])})
+    data = load_items(fetch("hf:o/n", tmp_path))
+    assert (data.class_names, len(data.test)) == (("a", "b"), 2)
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        (
+            ConnectionError("offline"),
+            r"could not be fetched \(ConnectionError: offline\); try again, or use a local",
+        ),
+        ({"test": texts(1)}, "no labelled part train; its parts are test"),
+        ({"train": Rows({"text": Value()}, [{"text": "a"}])}, "no label column; its columns are text"),
+        (
+            {"train": Rows({"x": Image(), "label": Value()}, [{"x": None, "label": "a"}])},
+            "A row of hf:owner/name has no picture",
+        ),
+    ],
+)
+def test_a_failure_leaves_nothing_behind(hub, tmp_path, parts, words):
+    hub(parts)
+    with pytest.raises(InputError, match=words):
+        fetch("hf:owner/name", tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("name", ["hf:", "hf:../x", "hf:a/b/c", "hf:a/", "hf:a/b:c/d"])
+def test_names_that_are_none(hub, tmp_path, name):
+    calls = hub({})
+    with pytest.raises(InputError, match="write hf:owner/name"):
+        fetch(name, tmp_path)
+    assert calls == []

@@ -1,10 +1,12 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.study.datasets import LabelledItems
-from vbcgcd.study.datasets.labelled import coded, join, natural_order
+from vbcgcd.study.datasets.labelled import encode_labels, natural_order, split_items, stratified
 
 
 def texts(*labels, dtype=None):
@@ -17,7 +19,7 @@ def vectors(d, label=0):
 
 
 def test_labels_become_codes_into_names_in_natural_order():
-    data = coded("d", texts("pear", "fig", "fig"), texts("fig", "kiwi"))
+    data = encode_labels("d", texts("pear", "fig", "fig"), texts("fig", "kiwi"))
     assert data.class_names == ("fig", "kiwi", "pear")
     assert data.train.labels.tolist() == [2, 0, 0]
     assert data.test.labels.tolist() == [0, 1]
@@ -26,35 +28,34 @@ def test_labels_become_codes_into_names_in_natural_order():
 
 
 def test_numbers_are_ordered_by_value():
-    assert coded("d", texts(10, 9), texts(9)).class_names == ("9", "10")
-    assert coded("d", texts("10", "9"), texts("9")).class_names == ("9", "10")
+    assert encode_labels("d", texts(10, 9), texts(9)).class_names == ("9", "10")
+    assert encode_labels("d", texts("10", "9"), texts("9")).class_names == ("9", "10")
     assert natural_order(["b", "10", "9"]) == ["10", "9", "b"]
 
 
 def test_given_names_set_the_order():
-    assert coded("d", texts("a", "b"), texts("b"), ["b", "a"]).train.labels.tolist() == [1, 0]
-    assert coded("d", texts(0, 1), texts(1), ["b", "a"]).test.labels.tolist() == [1]
+    assert encode_labels("d", texts("a", "b"), texts("b"), ["b", "a"]).train.labels.tolist() == [1, 0]
+    assert encode_labels("d", texts(0, 1), texts(1), ["b", "a"]).test.labels.tolist() == [1]
 
 
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: coded("d", texts("a", None, dtype=object), texts("a")), "1 of 2 items in the train part"),
-        (lambda: coded("d", texts("a"), texts(1)), "numbers in one part and strings"),
-        (lambda: coded("d", texts("a"), texts("c"), ["a", "b"]), "label 'c' of m is not among"),
         (
-            lambda: coded("d", texts(0), texts(2), ["a", "b"]),
-            "test part has labels from 2 to 2 for 2 class names",
+            lambda: encode_labels("d", texts("a", None, dtype=object), texts("a")),
+            "1 of 2 items in the train part",
         ),
-        (lambda: coded("d", texts(-1), texts(0), ["a", "b"]), "train part has labels from -1"),
-        (lambda: coded("d", texts(0), texts(0).take([])), "test part is empty"),
-        (lambda: coded("d", texts(0), vectors(2)), "train part holds texts, the test part embeddings"),
-        (lambda: coded("d", vectors(3), vectors(2)), "3 numbers in train, 2 in test"),
+        (lambda: encode_labels("d", texts("a"), texts(1)), "numbers in one part and strings"),
+        (lambda: encode_labels("d", texts("a"), texts("c"), ["a", "b"]), "label 'c' of m is not among"),
+        (
+            lambda: encode_labels("d", texts(0), texts(2), ["a", "b"]),
+            "test part has labels from 2 to 2, but there are 2 class names",
+        ),
+        (lambda: encode_labels("d", texts(-1), texts(0), ["a", "b"]), "train part has labels from -1"),
+        (lambda: encode_labels("d", texts(0), texts(0).take([])), "test part is empty"),
+        (lambda: encode_labels("d", texts(0), vectors(2)), "train part has texts, the test part embeddings"),
+        (lambda: encode_labels("d", vectors(3), vectors(2)), "3 dimensions in train but 2 in test"),
         (lambda: LabelledItems("d", texts("a"), texts("a"), ("a",)), "must be codes"),
-        (lambda: join([texts("a"), texts(1)], "ab"), "mix labels"),
-        (lambda: join([texts("a"), vectors(2)], "ab"), "different kinds"),
-        (lambda: join([vectors(3), vectors(2)], "ab"), "different shapes"),
-        (lambda: join([texts("a"), Items("text", ["x"], ["0"], "n")], "ab"), "no labels"),
     ],
 )
 def test_parts_that_do_not_agree(make, words):
@@ -62,8 +63,49 @@ def test_parts_that_do_not_agree(make, words):
         make()
 
 
-def test_joined_items_follow_each_other():
-    joined = join([texts("a", "b"), texts("long")], ["x/", "y/"])
-    assert joined.references == ["x/0", "x/1", "y/0"]
-    assert joined.labels.tolist() == ["a", "b", "long"]
-    assert join([vectors(2), vectors(2, 5)], "ab").values.shape == (2, 2)
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=60),
+    st.floats(0.01, 0.99),
+    st.integers(0, 5),
+)
+def test_every_class_gives_its_share(labels, share, seed):
+    labels = np.array(labels)
+    test = stratified(labels, test_share=share, seed=seed)
+    np.testing.assert_array_equal(test, stratified(labels, test_share=share, seed=seed))
+    for label in np.unique(labels):
+        n, taken = (labels == label).sum(), test[labels == label].sum()
+        assert taken < n
+        assert taken >= (n > 1)
+        assert abs(taken - share * n) <= 1
+
+
+def test_seeds_differ_and_classes_do_not_depend_on_each_other_s_place():
+    labels = np.repeat(["a", "b"], 50)
+    assert (stratified(labels, seed=0) != stratified(labels, seed=1)).any()
+    assert stratified(labels, seed=0).sum() == 20
+
+
+@pytest.mark.parametrize("share", [0, 1, -0.1, 2, "half"])
+def test_shares_that_leave_a_part_empty(share):
+    with pytest.raises(InputError, match="test_share must be"):
+        stratified(np.zeros(4), test_share=share)
+
+
+def test_items_are_split_once():
+    items = Items("text", list("abcdefghij"), list("0123456789"), "m", np.repeat([0, 1], 5))
+    train, test = split_items(items)
+    assert sorted(train.values + test.values) == items.values
+    assert sorted(test.labels) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (None, "2 of 2 items in m have no label"),
+        (np.array(["a", None], dtype=object), "1 of 2 items in m have no label"),
+        (np.array(["a", "b"]), "only one item of each class"),
+    ],
+)
+def test_items_that_cannot_be_split(labels, words):
+    with pytest.raises(InputError, match=words):
+        split_items(Items("text", ["x", "y"], ["0", "1"], "m", labels))

@@ -120,7 +120,7 @@ def test_bad_input_is_one_clear_error(name, small_data, small_plans):
 def test_a_rival_runs_over_a_plan(name, small_data, small_plans):
     result = run_plan(make_method(name), small_data, small_plans[0])
     assert result.final.all > 0.6
-    assert result.found == [2, 2]
+    assert [s.n_discovered for s in result.sessions] == [2, 2]
 
 
 @pytest.mark.parametrize("name", ALL[1:])

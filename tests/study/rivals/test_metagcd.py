@@ -8,7 +8,6 @@ from vbcgcd.study.rivals.metagcd import (  # noqa: E402
     _pseudo_session,
     contrastive,
     neighbour_targets,
-    pinned_kmeans,
 )
 from vbcgcd.study.scoring import FrozenMatch  # noqa: E402
 
@@ -85,18 +84,6 @@ def test_the_outer_loss_is_supervised_contrastive():
         torch.Generator(),
     )
     assert loss.item() == pytest.approx(by_hand(twice, same, 0.07), rel=1e-4)
-
-
-def test_pinned_kmeans_moves_only_novel_centroids_and_finds_the_rest():
-    rng = np.random.default_rng(5)
-    truth = rng.permutation(np.repeat(np.arange(5), 30))
-    rows = np.eye(8)[truth] + 0.08 * rng.standard_normal((150, 8))
-    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    codes = pinned_kmeans(rows, np.eye(8)[:3], 2, rng)
-    np.testing.assert_array_equal(codes[truth < 3], truth[truth < 3])
-    pairs = {(t, c) for t, c in zip(truth.tolist(), codes.tolist(), strict=True) if t >= 3}
-    assert sorted(c for _, c in pairs) == [3, 4]
-    np.testing.assert_array_equal(pinned_kmeans(rows, np.eye(8)[:5], 0, rng), truth)
 
 
 def test_it_finds_novel_blobs_session_after_session(blob_stream):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vbcgcd.study.rivals.gcd import unit_rows
+from vbcgcd.study.rivals.kmeans import unit_rows
 from vbcgcd.study.rivals.promptccd import PromptCcdFrozen, _contrast, _matched
 from vbcgcd.study.rivals.spherical import SphericalMixture, responsibilities
 

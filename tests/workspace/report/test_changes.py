@@ -1,22 +1,27 @@
 import pytest
 
+from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
 from vbcgcd.workspace.report.changes import news, recent
 from vbcgcd.workspace.report.content import Content
 
 
 def content_of(workspace, n_items=3):
-    workspace._refresh()
-    query = workspace._query()
-    overview = query.overview(n_items=n_items)
-    return Content(overview, query.lookup, query.labelled_sessions(), query.state.resolved, n_items)
+    now = workspace.snapshot()
+    return Content(
+        overview(now, n_items=n_items),
+        lambda item: item_contents(now, [item])[0],
+        labelled_sessions(now),
+        now.state.resolve,
+        n_items,
+    )
 
 
 def test_a_session_in_a_sentence(animals):
     found = news(content_of(animals))
     session = animals.sessions()[-1]
     assert found.lead.endswith(
-        f"assigned 100 items: {session.known_rows} to known categories and {session.novel_rows} to 2 new "
-        "categories, a number that was given."
+        f"assigned 100 items: {session.known_rows} to known categories and {session.novel_rows} to 2 novel "
+        "categories (the number was given)."
     )
     assert {card.info.id for card in found.novel} == {3, 4}
     assert [card.info.size for card in found.novel] == sorted(
@@ -26,10 +31,10 @@ def test_a_session_in_a_sentence(animals):
 
 def test_growth_adds_up(animals):
     found = news(content_of(animals))
-    assert {growth.card.info.id for growth in found.grown} <= {0, 1, 2}
-    assert all(growth.before == 30 for growth in found.grown)
-    assert [g.gained for g in found.grown] == sorted((g.gained for g in found.grown), reverse=True)
-    assert found.largest_gain == found.grown[0].gained
+    assert {growth.card.info.id for growth in found.growth} <= {0, 1, 2}
+    assert all(growth.before == 30 for growth in found.growth)
+    assert [g.gained for g in found.growth] == sorted((g.gained for g in found.growth), reverse=True)
+    assert found.largest_gain == found.growth[0].gained
 
 
 def test_changes_by_hand(animals):
@@ -39,7 +44,7 @@ def test_changes_by_hand(animals):
     content = content_of(animals)
     found = news(content)
     assert [(before, now) for _, before, now in found.renamed] == [("cat", "tom")]
-    assert [(card.info.name, how) for card, how in found.made] == [
+    assert [(card.info.name, how) for card, how in found.derived] == [
         ("mix", "merged from novel-3 (#3) and dog (#1)")
     ]
     assert {info.name: how for info, how in found.retired} == {

@@ -3,7 +3,8 @@ import xml.etree.ElementTree as ET
 import numpy as np
 import pytest
 
-from vbcgcd.workspace import SessionInfo
+from vbcgcd.record import SessionRecord
+from vbcgcd.workspace import CategoryCount
 from vbcgcd.workspace.report.charts import (
     Spread,
     category_chart,
@@ -13,11 +14,9 @@ from vbcgcd.workspace.report.charts import (
 )
 
 
-def session(number, known, novel, *, command="discover", live=(3, 0)):
-    rows = known + novel
-    return SessionInfo(
-        *(number + 2, number, command, "2026-01-02T03:04:05+00:00", "here.csv", rows, known, novel),
-        *({}, {}, None, 0.1, 0.9, 0, 1.0, False, {}, *live),
+def session(number, known, novel, *, command="discover"):
+    return SessionRecord(
+        session=number, command=command, rows=known + novel, novel={1: "new"}, counts={0: known, 1: novel}
     )
 
 
@@ -62,10 +61,11 @@ def test_a_base_session_that_would_flatten_the_others_is_broken():
 
 @pytest.mark.parametrize("n", [0, 1, 2, 60, 500])
 def test_any_number_of_sessions_is_drawn_inside_the_frame(n):
-    sessions = [session(k, 10 + k, k, live=(3, k)) for k in range(n)]
+    sessions = [session(k, 10 + k, k) for k in range(n)]
+    growth = [CategoryCount(k, 3, k) for k in range(n)]
     for drawn in (
         session_chart(sessions, width=340, height=220),
-        category_chart(sessions, width=340, height=220),
+        category_chart(growth, width=340, height=220),
     ):
         for rect in parsed(drawn).iter("rect"):
             assert 0 <= float(rect.attrib["x"]) <= 340
@@ -75,14 +75,14 @@ def test_any_number_of_sessions_is_drawn_inside_the_frame(n):
 
 
 def test_the_line_counts_categories():
-    sessions = [session(k, 10, 10, live=(4, 2 * k)) for k in range(4)]
+    growth = [CategoryCount(k, 4, 2 * k) for k in range(4)]
     dots = [
-        float(c.attrib["cy"]) for c in parsed(category_chart(sessions, width=500, height=250)).iter("circle")
+        float(c.attrib["cy"]) for c in parsed(category_chart(growth, width=500, height=250)).iter("circle")
     ]
     steps = np.diff(dots)
     np.testing.assert_allclose(steps, steps[0], atol=0.11)
     assert steps[0] < 0  # more is higher
-    values = [t.text for t in parsed(category_chart(sessions, width=500, height=250)).iter("text")]
+    values = [t.text for t in parsed(category_chart(growth, width=500, height=250)).iter("text")]
     assert {"10", "4"} <= set(values)
 
 

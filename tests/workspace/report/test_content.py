@@ -4,14 +4,19 @@ import numpy as np
 import pytest
 
 from vbcgcd.workspace import ItemInfo
+from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
 from vbcgcd.workspace.report.content import Content
 
 
 def content_of(workspace, n_items=3):
-    workspace._refresh()
-    query = workspace._query()
-    overview = query.overview(n_items=n_items)
-    return Content(overview, query.lookup, query.labelled_sessions(), query.state.resolved, n_items)
+    now = workspace.snapshot()
+    return Content(
+        overview(now, n_items=n_items),
+        lambda item: item_contents(now, [item])[0],
+        labelled_sessions(now),
+        now.state.resolve,
+        n_items,
+    )
 
 
 def test_found_categories_come_first_and_the_newest_before_the_others(animals, blobs):
@@ -44,7 +49,8 @@ def test_later_labels_are_labelled_too(animals, blobs):
     content = content_of(animals)
     assert content.cards[animals.category("yak").id].labelled
     assert content.counts() == (4, 2)
-    assert [(s.live_labelled, s.live_found) for s in animals.sessions()] == [(3, 0), (3, 2), (4, 2)]
+    growth = content.overview.growth
+    assert [(g.session, g.labelled, g.discovered) for g in growth] == [(0, 3, 0), (1, 3, 2), (2, 4, 2)]
 
 
 def test_the_balance_compares_medians(animals):

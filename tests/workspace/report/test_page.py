@@ -43,13 +43,13 @@ def test_a_report_shows_everything(animals, page):
     assert len(found.all("article")) == 2
     assert "Session 1 (array" in found.text
     assert "labelled ones are usually near 1" in found.text
-    assert "Far above it a category may hold more than one thing. Spread" in found.text  # narrow is no fault
+    assert "A category far above it may mix several things. Spread" in found.text  # narrow is no fault
 
 
 def test_the_result_tells_what_was_written(animals, tmp_path):
     done = animals.report(tmp_path / "r.html")
     assert (done.categories, done.sessions) == (5, 2)
-    json.dumps(done.as_dict())
+    json.dumps(done.as_json())
     assert (tmp_path / "r.html").stat().st_mode & 0o777 != 0o600  # as other files, not as a temporary one
 
 
@@ -131,7 +131,7 @@ def undone(tmp_path, blobs):
         (without_sample, "No items are drawn"),
         (all_but_one_dropped, "dropped"),
         (single_items, "learned 1 category from 1 labelled item."),
-        (one_single_item, "such as those of a single item, are not shown"),
+        (one_single_item, "such as those with a single item, are not shown"),
         (nothing_novel, "learned 0 categories from 90 labelled items; 90 of them"),
         (undone, "Nothing has been learned yet"),
     ],
@@ -155,7 +155,7 @@ def test_three_hundred_categories(tmp_path, page):
     found = page(workspace)
     assert len(found.all("details")) >= 301
     assert len(found.source) < 1_500_000
-    named = int(re.search(r"(\d+) of 300 categories have room", found.text)[1])
+    named = int(re.search(r"(\d+) of 300 categories are labelled on the map", found.text)[1])
     assert 30 < named < 300
 
 
@@ -223,7 +223,7 @@ def test_items_and_dots_are_as_many_as_asked_for(animals, page):
         ("no/such/r.html", {}, "no folder"),
         ("folder.html", {}, "is a folder"),
         ("animals/commits/000001/r.html", {}, "belongs to the workspace"),
-        ("r.html", {"title": " "}, "title must be text"),
+        ("r.html", {"title": " "}, "title must be non-empty"),
         ("r.html", {"n_items": -1}, "n_items"),
         ("r.html", {"n_map": 1.5}, "n_map"),
     ],

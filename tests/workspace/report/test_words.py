@@ -1,6 +1,6 @@
 import pytest
 
-from vbcgcd.workspace.report.words import date, listed, moment, option_lines, size, source_name
+from vbcgcd.workspace.report.words import date, joined, moment, option_lines, size, source_name
 
 
 def test_dates_are_for_people():
@@ -10,7 +10,7 @@ def test_dates_are_for_people():
 
 
 def test_lists_are_sentences():
-    assert [listed(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
+    assert [joined(parts) for parts in ([], ["a"], ["a", "b"], ["a", "b", "c"])] == [
         "",
         "a",
         "a and b",

@@ -1,8 +1,15 @@
 """Labelled datasets with a train and a test part, from their ordinary layouts on disk."""
 
-from vbcgcd.study.datasets.fetch import fetch
+from vbcgcd.study.datasets.arrays import Dataset
 from vbcgcd.study.datasets.labelled import LabelledItems
-from vbcgcd.study.datasets.load import LAYOUTS, load_items
-from vbcgcd.study.datasets.parts import dataset_parts
+from vbcgcd.study.datasets.load import LAYOUTS, dataset_parts, load_dataset, load_items, load_labels
 
-__all__ = ["LAYOUTS", "LabelledItems", "dataset_parts", "fetch", "load_items"]
+__all__ = [
+    "LAYOUTS",
+    "Dataset",
+    "LabelledItems",
+    "dataset_parts",
+    "load_dataset",
+    "load_items",
+    "load_labels",
+]

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.study.datasets.cifar_pickle import read_pickle
-from vbcgcd.study.datasets.labelled import LabelledItems
-from vbcgcd.study.datasets.layout import Layout, root_of
+from vbcgcd.study.datasets.labelled import LabelledItems, Layout
+from vbcgcd.study.datasets.listed import root_of
 
 Array = NDArray[Any]
 
@@ -28,13 +28,11 @@ EXPECTS = (
 )
 PIXELS = 3 * 32 * 32
 
-__all__ = ["LAYOUT"]
+__all__ = ["LAYOUTS"]
 
 
-def _detect(path: Path) -> bool:
-    if path.is_file():
-        return path.name.lower().endswith((".tar.gz", ".tgz", ".tar"))
-    root = _root(path)
+def _detect(folder: Path) -> bool:
+    root = _root(folder)
     pair = (root / "train").is_file() and (root / "test").is_file()
     return root.name in FOLDERS or pair or any((root / name).is_file() for name in ("meta", *BINARY))
 
@@ -51,7 +49,7 @@ def _load(path: Path, *, name: str | None = None) -> LabelledItems:
     missing = [n for n in (BINARY if binary else PYTHON) if n not in files]
     if missing:
         raise InputError(f"{path} lacks {', '.join(missing)}. Expected: {EXPECTS}.")
-    names = _binary_names(files) if binary else _names(files, path)
+    names = _binary_names(files) if binary else _python_names(files, path)
     read = _read_binary if binary else _read_python
     train, test = (
         read(files.pop(f"{part}.bin" if binary else part), part, path) for part in ("train", "test")
@@ -77,7 +75,7 @@ def _from_archive(path: Path) -> dict[str, bytes]:
     return files
 
 
-def _unpickled(data: bytes, part: str, path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
+def _unpickle(data: bytes, part: str, path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
         content = read_pickle(data)
     except pickle.UnpicklingError as error:
@@ -88,8 +86,8 @@ def _unpickled(data: bytes, part: str, path: Path, keys: tuple[str, ...]) -> dic
     return content
 
 
-def _names(files: dict[str, bytes], path: Path) -> tuple[str, ...]:
-    return tuple(_unpickled(files["meta"], "meta", path, ("fine_label_names",))["fine_label_names"])
+def _python_names(files: dict[str, bytes], path: Path) -> tuple[str, ...]:
+    return tuple(_unpickle(files["meta"], "meta", path, ("fine_label_names",))["fine_label_names"])
 
 
 def _binary_names(files: dict[str, bytes]) -> tuple[str, ...]:
@@ -98,12 +96,12 @@ def _binary_names(files: dict[str, bytes]) -> tuple[str, ...]:
 
 
 def _read_python(data: bytes, part: str, path: Path) -> Items:
-    content = _unpickled(data, part, path, ("data", "fine_labels"))
+    content = _unpickle(data, part, path, ("data", "fine_labels"))
     pixels, labels = content["data"], content["fine_labels"]
     if not isinstance(pixels, np.ndarray) or pixels.ndim != 2 or pixels.shape[1] != PIXELS:
-        raise InputError(f"The file {part} of {path} has no rows of {PIXELS} bytes. Expected: {EXPECTS}.")
+        raise InputError(f"The file {part} of {path} must have rows of {PIXELS} bytes. Expected: {EXPECTS}.")
     if not isinstance(labels, list) or not all(type(label) is int for label in labels):
-        raise InputError(f"The file {part} of {path} has fine_labels that are no list of integers.")
+        raise InputError(f"The file {part} of {path} must have a list of integers as fine_labels.")
     return _items(pixels, np.array(labels, dtype=np.int64), part, path)
 
 
@@ -111,8 +109,8 @@ def _read_binary(data: bytes, part: str, path: Path) -> Items:
     record = 2 + PIXELS  # coarse label, fine label, pixels
     if len(data) % record:
         raise InputError(
-            f"The file {part}.bin of {path} has {len(data)} bytes, no whole number of records of {record}; "
-            f"it is truncated. Expected: {EXPECTS}."
+            f"The file {part}.bin of {path} has {len(data)} bytes, which is not a whole number of records of "
+            f"{record} bytes; it is truncated. Expected: {EXPECTS}."
         )
     records = np.frombuffer(data, dtype=np.uint8).reshape(-1, record)
     return _items(records[:, 2:], records[:, 1].astype(np.int64), part, path)
@@ -121,12 +119,10 @@ def _read_binary(data: bytes, part: str, path: Path) -> Items:
 def _items(pixels: Array, labels: Array, part: str, path: Path) -> Items:
     """Planes of red, green and blue to pictures (N, 32, 32, 3)."""
     if not len(pixels):
-        raise InputError(f"The file {part} of {path} holds no pictures. Expected: {EXPECTS}.")
+        raise InputError(f"The file {part} of {path} has no pictures. Expected: {EXPECTS}.")
     pictures = np.ascontiguousarray(pixels.reshape(-1, 3, 32, 32).transpose(0, 2, 3, 1))
     references = [f"{part}/{row}" for row in range(len(pictures))]
     return Items("image", pictures, references, f"{path} ({part})", labels, {"label": "fine_labels"})
 
 
-LAYOUT = Layout(
-    "cifar100", "CIFAR-100 as published: archive or folder, Python or binary version", EXPECTS, _detect, _load
-)
+LAYOUTS = (Layout("cifar100", EXPECTS, _load, detect=_detect),)

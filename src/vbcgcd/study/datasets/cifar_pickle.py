@@ -1,7 +1,7 @@
 """The pickles of CIFAR, read without running them: dictionaries, lists, strings and arrays of bytes only.
 
-Nothing that a pickle can name is imported. The names which these files use for NumPy are answered by
-stand-ins that only record what they are given.
+Nothing that a pickle names is imported. Names of NumPy that these files use resolve to stand-ins, which only
+record their arguments.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ class _Array:
         self.state = state
 
     def value(self) -> NDArray[np.uint8]:
-        """The array, if it is one of bytes."""
+        """The array, if its values are bytes."""
         _, shape, kind, fortran, data = self.state
         if not isinstance(kind, _Dtype) or kind.code != "u1":
-            raise pickle.UnpicklingError("an array that does not hold bytes")
+            raise pickle.UnpicklingError("an array with values that are not bytes")
         if not isinstance(data, bytes) or len(data) != math.prod(shape):
-            raise pickle.UnpicklingError("an array whose size and shape do not agree")
+            raise pickle.UnpicklingError("an array whose size does not fit its shape")
         return np.frombuffer(data, dtype=np.uint8).reshape(shape, order="F" if fortran else "C")
 
 
@@ -67,11 +67,11 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """A stand-in, or a refusal."""
+        """A stand-in; any other name is refused."""
         try:
             return _ALLOWED[module, name]
         except KeyError:
-            raise pickle.UnpicklingError(f"it asks for {module}.{name}, which is not allowed") from None
+            raise pickle.UnpicklingError(f"it uses {module}.{name}, which is not allowed") from None
 
 
 def read_pickle(data: bytes) -> dict[str, Any]:
@@ -84,17 +84,17 @@ def read_pickle(data: bytes) -> dict[str, Any]:
     Returns
     -------
     dict
-        With string keys; arrays are uint8, byte strings in lists are strings.
+        With string keys; arrays are uint8, and byte strings in lists become strings.
 
     Raises
     ------
     pickle.UnpicklingError
-        Whatever is wrong with it: a broken pickle, a forbidden name, another content.
+        For a broken pickle, a forbidden name or unexpected content.
     """
     try:
         content = _Unpickler(io.BytesIO(data), encoding="bytes").load()
         if not isinstance(content, dict):
-            raise pickle.UnpicklingError(f"a {type(content).__name__} in place of a dictionary")
+            raise pickle.UnpicklingError(f"a {type(content).__name__} instead of a dictionary")
         return {_text(key): _plain(value) for key, value in content.items()}
     except pickle.UnpicklingError:
         raise

@@ -1,4 +1,4 @@
-"""Class folders in a train and a test part, such as ImageNet; a list may select the classes."""
+"""Pictures in class folders: in a train and a test part, such as ImageNet, or in one to be split by seed."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.folders import list_pictures, subfolders
-from vbcgcd.study.datasets.labelled import LabelledItems, natural_order
-from vbcgcd.study.datasets.layout import Layout, lines_of
-from vbcgcd.study.datasets.pictures import picture_items
+from vbcgcd.items.folders import list_pictures, read_folder, subfolders
+from vbcgcd.study.datasets.labelled import LabelledItems, Layout, encode_labels, natural_order, split_items
+from vbcgcd.study.datasets.listed import lines_of, picture_items
 
 TRAIN = ("train", "training")
 VAL = ("val", "valid", "validation")
-EXPECTS = "train/<class>/ and val/<class>/ or test/<class>/ with pictures; classes.txt may select the classes"
+PARTS = "train/<class>/ and val/<class>/ or test/<class>/ with pictures; classes.txt may select the classes"
+SINGLE = "a folder with one folder of pictures for each class"
 
 Classes = str | os.PathLike[str] | Sequence[str]
 
-__all__ = ["IMAGENET100", "LAYOUT"]
+__all__ = ["LAYOUTS"]
 
 
 def _detect(path: Path) -> bool:
@@ -26,16 +26,16 @@ def _detect(path: Path) -> bool:
 
 
 def _part(root: Path, names: tuple[str, ...]) -> str | None:
-    """The folder of this part that has class folders."""
+    """The first of these folders that has class folders."""
     return next((name for name in names if (root / name).is_dir() and subfolders(root / name)), None)
 
 
 def _load(path: Path, *, name: str | None = None, classes: Classes | None = None) -> LabelledItems:
-    """The natural order is that of the folder names. ``val`` joins the train part if there is a ``test``."""
+    """The natural order is that of the folder names. If there is a ``test``, ``val`` joins the train part."""
     train, val, test = (_part(path, names) for names in (TRAIN, VAL, ("test",)))
     if train is None or (val is None and test is None):
         lacking = "train" if train is None else "val or test"
-        raise InputError(f"{path} has no folder {lacking} with class folders. Expected: {EXPECTS}.")
+        raise InputError(f"{path} has no folder {lacking} with class folders. Expected: {PARTS}.")
     order = _selected(path, train, classes)
     learn = [train, val] if val is not None and test is not None else [train]
     parts = [_pictures(path, learn, order), _pictures(path, [test or str(val)], order)]
@@ -53,15 +53,16 @@ def _selected(path: Path, train: str, classes: Classes | None) -> list[str]:
     if isinstance(classes, str | os.PathLike):
         source = str(classes)
         known = set(present)
-        # A line may go on after the class with its meaning.
+        # After the class, a line may go on with its meaning.
         lines = [ln for ln in lines_of(Path(classes), "one class folder in each line") if ln[0] != "#"]
         classes = [line if line in known else line.split()[0] for line in lines]
     missing = sorted(set(classes) - set(present))
     if missing or not classes:
-        shown = (
-            f"{len(missing)} without a folder in {path / train}, first {missing[0]!r}" if missing else "none"
+        problem = f"{len(missing)} have no folder in {path / train}, first {', '.join(missing[:1])}"
+        raise InputError(
+            f"The list {source} has {len(classes)} classes; {problem if missing else 'list at least one'}.",
+            option="classes",
         )
-        raise InputError(f"The list {source} has {len(classes)} classes, {shown}.")
     return natural_order(classes)
 
 
@@ -70,11 +71,11 @@ def _pictures(path: Path, parts: list[str], order: list[str]) -> tuple[list[str]
     for part in parts:
         for code, label in enumerate(order):
             folder = path / part / label
-            found = list_pictures(str(folder)) if folder.is_dir() else []
-            if not found:
-                raise InputError(f"{folder} is missing or holds no pictures. Expected: {EXPECTS}.")
-            names += [f"{part}/{label}/{file}" for file in found]
-            codes += [code] * len(found)
+            files = list_pictures(str(folder)) if folder.is_dir() else []
+            if not files:
+                raise InputError(f"{folder} is missing or has no pictures. Expected: {PARTS}.")
+            names += [f"{part}/{label}/{file}" for file in files]
+            codes += [code] * len(files)
     return names, codes
 
 
@@ -82,28 +83,39 @@ def _load_imagenet100(
     path: Path, *, name: str | None = None, classes: Classes | None = None
 ) -> LabelledItems:
     if _part(path, TRAIN) is not None:
-        found = len(_selected(path, str(_part(path, TRAIN)), classes))
-        if found != 100:
+        n_classes = len(_selected(path, str(_part(path, TRAIN)), classes))
+        if n_classes != 100:
             raise InputError(
-                f"{path} gives {found} classes, ImageNet-100 has 100; give the list of the 100 classes with "
-                "classes= or as classes.txt in the folder."
+                f"{path} has {n_classes} classes but ImageNet-100 has 100; list the 100 classes in the file "
+                "classes.txt of the folder.",
+                option="classes",
             )
     return _load(path, name=name or "imagenet100", classes=classes)
 
 
-LAYOUT = Layout(
-    "class-folders",
-    "pictures in train/<class> and val/<class> or test/<class>",
-    EXPECTS,
-    _detect,
-    _load,
-    ("classes",),
-)
-IMAGENET100 = Layout(
-    "imagenet100",
-    "100 classes of ImageNet in class folders; classes= or classes.txt selects them",
-    EXPECTS,
-    lambda path: False,
-    _load_imagenet100,
-    ("classes",),
+def _load_single(
+    path: Path, *, name: str | None = None, test_share: float | None = None, seed: int | None = None
+) -> LabelledItems:
+    """One folder of classes, split by seed."""
+    if not path.is_dir():
+        raise InputError(f"{path} is not a folder. Expected: {SINGLE}.")
+    items = read_folder(path)
+    if not items.labelled.all():
+        bare = int((~items.labelled).sum())
+        raise InputError(f"{bare} pictures of {path} are in no class folder. Expected: {SINGLE}.")
+    train, test = split_items(items, test_share=test_share, seed=seed)
+    return encode_labels(name or path.resolve().name, train, test)
+
+
+LAYOUTS = (
+    Layout("imagenet100", PARTS, _load_imagenet100, ("classes",)),
+    Layout("class-folders", PARTS, _load, ("classes",), detect=_detect),
+    Layout(
+        "folder",
+        SINGLE,
+        _load_single,
+        ("test_share", "seed"),
+        detect=Path.is_dir,
+        has_parts=lambda path, column: False,
+    ),
 )

@@ -10,6 +10,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from vbcgcd.study.rivals.heads import best_device
+
 Array = NDArray[Any]
 #: Adam's settings, torch's defaults.
 BETAS, EPSILON = (0.9, 0.999), 1e-8
@@ -82,7 +84,7 @@ def train_gaussians(
     -------
     means (K, D), covariances (K, D, D), steps (K,)
     """
-    where, n_parts = _device(device), len(parts)
+    where, n_parts = best_device(device, mps=False), len(parts)
     data = [torch.as_tensor(part, dtype=torch.float32, device=where) for part in parts]
     draws = [
         _Minibatches(len(part), schedule.batch_size, seed) for part, seed in zip(parts, seeds, strict=True)
@@ -112,7 +114,7 @@ class _Gaussians:
         self.matrix_moments = torch.zeros_like(self.matrix), torch.zeros_like(self.matrix)
 
     def step(self, rows: Tensor, weight: Tensor, active: Tensor, rate: float, count: int) -> Tensor:
-        """One step of the active Gaussians; tells which stayed positive definite, the others do not move."""
+        """One step of the active Gaussians; returns which stayed positive definite. Others do not move."""
         chosen = slice(None) if len(active) == len(self.mean) else active  # a slice copies nothing
         by_mean, by_matrix = likelihood_gradient(rows, weight, self.mean[chosen], self.factor[chosen])
         mean = _adam(self.mean, by_mean, self.mean_moments, chosen, rate, count)
@@ -142,7 +144,7 @@ def log_densities(
     device: str | None = None,
 ) -> Array:
     """Log-density of rows (N, D) under each Gaussian, up to a constant, array (N, K)."""
-    where = _device(device)
+    where = best_device(device, mps=False)
     z = torch.as_tensor(rows, dtype=torch.float32, device=where)
     scores = torch.empty(len(rows), len(means), device=where)
     for k in range(len(means)):
@@ -213,7 +215,3 @@ def _crossed(factor: Tensor, volume: float) -> Tensor:
 
 def _log_det(factor: Tensor) -> Tensor:
     return 2 * torch.diagonal(factor, dim1=-2, dim2=-1).log().sum(dim=-1)
-
-
-def _device(device: str | None) -> torch.device:
-    return torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))

@@ -1,4 +1,4 @@
-"""What every rival shares: checked input, stable ids, one seed. A rival itself speaks of codes 0..K-1."""
+"""What all rivals share: checked input, stable ids, one seed. A rival itself works on codes 0..K-1."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ __all__ = ["Rival"]
 
 
 class Rival(BaseEstimator, ABC):  # type: ignore[misc]
-    """Base of the rivals: ids that never change, no labels in `discover`, the same answer for the same seed.
+    """Base class of the rivals: stable ids, no labels in `discover`, the same answer for the same seed.
 
     A rival implements three steps on float64 rows and integer codes. Code ``k`` is the ``k``-th category in
     the order of learning and never changes its meaning.
@@ -36,7 +36,7 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         Unlabelled sessions so far.
     """
 
-    #: Smallest and largest value of options for which "counts from 1, others from 0" does not say all.
+    #: Smallest and largest values of options that are not simply counts from 1 or numbers from 0.
     _limits: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
     #: Overridden by each rival's ``__init__`` (scikit-learn's convention: all options are keyword arguments).
     random_state: int | None = 0
@@ -56,15 +56,15 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         """Code of each row, int array (N,)."""
 
     def _estimate(self, rows: Array) -> int:
-        """Number of novel categories, where the rival has a way to tell."""
+        """Number of novel categories, where the rival can estimate it."""
         raise InputError(
-            f"{type(self).__name__} cannot estimate the number of novel categories, got n_novel=None; "
-            "give n_novel."
+            f"{type(self).__name__} cannot estimate the number of novel categories; state it.",
+            option="n_novel",
         )
 
     @property
     def nbytes(self) -> int:
-        """Bytes of arrays and tensors kept between sessions, everything that is an attribute."""
+        """Bytes of the arrays and tensors that the rival keeps between sessions, all of them attributes."""
         return sum(_nbytes(value) for name, value in vars(self).items() if name.endswith("_"))
 
     def fit(self, X: Any, y: Any) -> Rival:
@@ -78,7 +78,7 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         self._check_options()
         rows = check_rows(self, X, reset=True).astype(np.float64)
         classes, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
-        self.__dict__.pop("classes_", None)  # until `_fit` has succeeded, the rival is not fitted
+        self.__dict__.pop("classes_", None)  # the rival is not fitted until `_fit` has succeeded
         self.n_sessions_ = 0
         self._fit(rows, codes, len(classes))
         self.classes_ = classes
@@ -124,7 +124,7 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
                 check_number(name, value, low=low, above=above, high=high, whole=whole)
 
     def _rng(self) -> np.random.Generator:
-        """A generator for the step at hand: other numbers in each session, the same for the same seed."""
+        """A generator for the current session: different in each session, the same for the same seed."""
         seed = self.random_state
         return np.random.default_rng(None if seed is None else [seed, getattr(self, "n_sessions_", 0)])
 

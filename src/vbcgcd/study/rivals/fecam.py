@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
-from vbcgcd.study.rivals.gcd import unit_rows
+from vbcgcd.study.rivals.kmeans import unit_rows
 from vbcgcd.study.rivals.labelled_by_ours import LabelledByOurs
 from vbcgcd.study.rivals.ncm import category_means
 
@@ -25,7 +25,7 @@ class FeCam(LabelledByOurs):
     learning" (NeurIPS 2023). Kept: covariance of each category, shrinkage towards its mean variance and mean
     covariance, correlation normalisation, squared Mahalanobis distance of unit vectors without
     log-determinant. Its Tukey transform is left out as it is for ViT embeddings. The original is supervised
-    throughout; here `LabelledByOurs` names the rows of later sessions. A category whose rows do not vary
+    throughout; here `LabelledByOurs` labels the rows of later sessions. A category whose rows do not vary
     takes the mean matrix of the labelled categories.
 
     Parameters
@@ -35,15 +35,15 @@ class FeCam(LabelledByOurs):
     gamma2 : float, default=0.0
         Weight of the mean covariance that is added off the diagonal.
     cluster : {"ours", "kmeans"}, default="ours"
-        Who names the rows of a session; see `LabelledByOurs`.
+        Which clustering labels the rows of a session; see `LabelledByOurs`.
     count : str, default="rehearsal"
-        How the inner model counts the novel categories where their number is not given.
+        How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
     Attributes
     ----------
     means_ : array (M, d)
-        Of the embeddings as given, scaled to unit length.
+        Of the embeddings, scaled to unit length.
     factors_ : float32 array (M, d, d)
         Lower Cholesky factors of the normalised matrices.
     mean_matrix_ : array (d, d)

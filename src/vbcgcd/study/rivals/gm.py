@@ -1,4 +1,4 @@
-"""Grow and Merge on frozen embeddings: a branch grows on novel rows and is merged into a still one."""
+"""Grow and Merge on frozen embeddings: a branch grows on novel rows and is merged into a static one."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ class GrowMergeFrozen(HeadRival):
 
     Dropped or changed: branches are residual projections g, and the merged one keeps still while the head
     learns; the second view is noise within a category (see `heads.second_view`). Which pairs are similar is
-    told by a cosine in the static branch, with the threshold of best F1 on labelled pairs. No exemplars are
-    kept. Rate, epochs and batch size are those of SimGCD's head and of the other rivals.
+    decided by a cosine in the static branch, with the threshold of best F1 on labelled pairs. No exemplars
+    are kept. Rate, epochs and batch size are those of SimGCD's head and of the other rivals.
 
     The percentile decides its fate. Where categories stand well apart most novel rows fall below it; where
     they overlap, a twentieth of the labelled rows marks a cosine that most novel rows reach with some known
-    category, so nearly all of them are taken for known, and growing sees a small, odd part of the novel
+    category, so nearly all of them are taken for known, and growing sees a small, unusual part of the novel
     categories. That limit is the method's own and is left as published.
 
     Parameters
@@ -171,19 +171,19 @@ class GrowMergeFrozen(HeadRival):
         """Teach the whole head the pseudo-labels of novel rows, replayed prototypes and its old logits."""
         weights, n_known = self._tensor(self.weights_, learn=True), len(self.prototypes_)
         before = self._tensor(self.weights_[:n_known])
-        every, found = self._tensor(self._project(rows)), self._tensor(self._project(novel))
-        targets = torch.as_tensor(codes, device=found.device)
+        every, novel_rows = self._tensor(self._project(rows)), self._tensor(self._project(novel))
+        targets = torch.as_tensor(codes, device=novel_rows.device)
         prototypes, shares = self._tensor(self.prototypes_), torch.ones(n_known)
 
         def loss(batch: Tensor, epoch: int) -> Tensor:
-            pick = torch.randint(len(found), (len(batch),), generator=generator)
+            pick = torch.randint(len(novel_rows), (len(batch),), generator=generator)
             old, old_codes = replay(prototypes, self.radius_, shares, len(batch), generator)
-            learned = torch.cat([logits(found[pick], weights), logits(old, weights)])
+            learned = torch.cat([logits(novel_rows[pick], weights), logits(old, weights)])
             z = every[batch]
-            kept = distillation(
+            distilled = distillation(
                 logits(z, weights)[:, :n_known], logits(z, before), self.distillation_temperature
             )
-            return F.cross_entropy(learned, torch.cat([targets[pick], old_codes])) + kept
+            return F.cross_entropy(learned, torch.cat([targets[pick], old_codes])) + distilled
 
         self._sgd([weights], loss, len(rows), generator)
         self.weights_ = F.normalize(weights.detach(), dim=1).cpu().numpy()

@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.rivals import gcd
+from vbcgcd.study.rivals import kmeans
 from vbcgcd.study.rivals.base import Rival
 
 Array = NDArray[Any]
@@ -46,18 +46,27 @@ HEAD_TEMPERATURE = 0.1
 VIEW_SHARE = 0.5
 
 
-def best_device(device: str | None) -> torch.device:
-    """The device that was asked for, or the best one there is: cuda, mps, cpu."""
+def best_device(device: str | None, *, mps: bool = True) -> torch.device:
+    """The device by name, or the best one of this machine.
+
+    Parameters
+    ----------
+    device : str or None
+        None takes the first that is available of cuda, mps and cpu.
+    mps : bool
+        Whether mps may be taken; it lacks some factorisations.
+    """
     if device is not None:
         try:
             return torch.empty(0, device=device).device
         except (AssertionError, RuntimeError, NotImplementedError):
             raise InputError(
-                f"device must be None or a device that torch can use here, such as 'cpu', got {device!r}."
+                f"device must be one that torch can use on this machine, such as 'cpu', got {device!r}.",
+                option="device",
             ) from None
     if torch.cuda.is_available():
         return torch.device("cuda")
-    return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
+    return torch.device("mps" if mps and torch.backends.mps.is_available() else "cpu")
 
 
 def seeded(rng: np.random.Generator) -> torch.Generator:
@@ -67,7 +76,7 @@ def seeded(rng: np.random.Generator) -> torch.Generator:
 
 def unit_rows(rows: Array) -> Array:
     """Rows (N, d) of length one, float32; a row of zeros stays as it is."""
-    return gcd.unit_rows(rows).astype(np.float32)
+    return kmeans.unit_rows(rows).astype(np.float32)
 
 
 def unit_means(rows: Array, codes: Array, n_categories: int) -> Array:

@@ -1,4 +1,4 @@
-"""Rivals that differ from ours in the classifier alone: our clustering and relabelling name their rows."""
+"""Rivals that differ from ours in the classifier only: our clustering and relabelling label their rows."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ __all__ = ["LabelledByOurs"]
 
 
 class LabelledByOurs(Rival):
-    """Base of the rivals with an estimator of their own and the row labels of somebody else.
+    """Base class of rivals with their own estimator and somebody else's row labels.
 
-    ``cluster="ours"``: an inner `CategoryDiscoverer` learns the same rows and says which of a session's rows
-    are novel and to which novel category each belongs. ``cluster="kmeans"``: plain k-means with ``n_novel``
-    centres over all rows, then one relabelling by the rival itself, in which a row goes to a known category
-    where that explains it better than every cluster does. A category that ends without rows keeps its id and
-    is never predicted.
+    ``cluster="ours"``: an inner `CategoryDiscoverer` learns the same rows and decides which of a session's
+    rows are novel and to which novel category each belongs. ``cluster="kmeans"``: plain k-means with
+    ``n_novel`` centres over all rows, then one relabelling by the rival itself, in which a row goes to a
+    known category where that explains it better than every cluster does. A category that ends without rows
+    keeps its id and is never predicted.
 
     A rival implements `_start`, `_add` and `_scores`; they number the categories that have rows.
 
     Attributes
     ----------
     inner_ : CategoryDiscoverer or None
-        Names the rows where ``cluster="ours"``.
+        Labels the rows where ``cluster="ours"``.
     codes_ : int array (M,)
         Code of each category that has rows, in the order of `_scores`.
     """
@@ -78,8 +78,8 @@ class LabelledByOurs(Rival):
         known = np.intersect1d(labels, self.classes_)
         if len(known):
             raise InputError(
-                f"partial_fit takes rows of categories that are not known yet, got the known {known[0]!r}; "
-                "give its rows to fit."
+                f"partial_fit takes rows of categories that are not known yet, but {known[0]!r} is known; "
+                "pass its rows to fit."
             )
         unseen, codes = np.unique(labels, return_inverse=True)
         n_known = len(self.classes_)
@@ -104,9 +104,9 @@ class LabelledByOurs(Rival):
         if self.inner_ is None:
             return super()._estimate(rows)
         inner = copy.copy(self.inner_)  # `discover` replaces its parts and changes none in place
-        report = inner.discover(rows)
-        self._pending = (rows, inner, report)
-        return int(report.n_novel)
+        record = inner.discover(rows)
+        self._pending = (rows, inner, record)
+        return int(record.n_novel)
 
     def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array | None]:
         if self.inner_ is None:
@@ -133,13 +133,13 @@ class LabelledByOurs(Rival):
         """
         pending, self._pending = self._pending, None
         if pending is not None and pending[0] is rows:
-            _, inner, report = pending
+            _, inner, record = pending
         else:
             assert self.inner_ is not None
             inner = copy.copy(self.inner_)
-            report = inner.discover(rows, n_novel=n_novel)
+            record = inner.discover(rows, n_novel=n_novel)
         self.inner_ = inner
-        return np.asarray(report.labels_), np.asarray(report.novelty_)
+        return np.asarray(record.labels_), np.asarray(record.novelty_)
 
     def _cluster_alone(self, rows: Array, n_novel: int) -> Array:
         """Position of each row, known ones first, from k-means and one relabelling by this rival."""
@@ -148,9 +148,8 @@ class LabelledByOurs(Rival):
             return self._scores(rows).argmax(axis=1)
         seed = int(self._rng().integers(2**31))
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore", ConvergenceWarning
-            )  # repeated rows: fewer clusters than asked for
+            # Repeated rows give fewer clusters than requested.
+            warnings.simplefilter("ignore", ConvergenceWarning)
             clusters = KMeans(n_novel, n_init=10, random_state=seed).fit(rows).labels_
         alive, clusters = np.unique(clusters, return_inverse=True)
         provisional = copy.copy(self)

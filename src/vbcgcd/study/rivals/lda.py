@@ -32,9 +32,9 @@ class Lda(LabelledByOurs):
     shrinkage : float, default=1e-4
         Weight of the mean variance in the covariance.
     cluster : {"ours", "kmeans"}, default="ours"
-        Who names the rows of a session; see `LabelledByOurs`.
+        Which clustering labels the rows of a session; see `LabelledByOurs`.
     count : str, default="rehearsal"
-        How the inner model counts the novel categories where their number is not given.
+        How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
     Attributes

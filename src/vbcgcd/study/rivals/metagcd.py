@@ -1,4 +1,4 @@
-"""MetaGCD on frozen embeddings: a projection that learned to learn from unlabelled rows, and centroids."""
+"""MetaGCD on frozen embeddings: a meta-learned projection, and centroids."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ from vbcgcd.study.rivals.heads import (
     unit_rows,
     view_factor,
 )
+from vbcgcd.study.rivals.kmeans import pinned_kmeans
 
 Array = NDArray[Any]
 
-__all__ = ["MetaGcdFrozen", "contrastive", "neighbour_targets", "pinned_kmeans"]
-
-#: Rows drawn for each start of the pinned k-means, of which the best is taken.
-CANDIDATES = 10
+__all__ = ["MetaGcdFrozen", "contrastive", "neighbour_targets"]
 
 
 def contrastive(features: Tensor, targets: Tensor, temperature: float) -> Tensor:
@@ -61,59 +59,6 @@ def neighbour_targets(features: Tensor, threshold: float, temperature: float) ->
     return weights.nan_to_num(0)
 
 
-def pinned_kmeans(
-    rows: Array, pinned: Array, n_novel: int, rng: np.random.Generator, *, restarts: int = 10
-) -> Array:
-    """Spherical k-means whose first centroids (K, d) do not move; codes (N,) below K + n_novel.
-
-    Novel centroids start by k-means++ given the pinned ones; of several starts, the largest sum of cosines.
-    """
-    known = rows @ pinned.T
-    best_known, codes = known.max(1), known.argmax(1)
-    best = -np.inf
-    for _ in range(restarts if n_novel else 0):
-        novel = _lloyd(rows, _plus_plus(rows, best_known, n_novel, len(pinned), rng), best_known)
-        cosines = rows @ novel.T
-        score = np.maximum(cosines.max(1), best_known).sum()
-        if score > best:
-            best = score
-            codes = np.where(cosines.max(1) > best_known, len(pinned) + cosines.argmax(1), known.argmax(1))
-    return np.asarray(codes)
-
-
-def _plus_plus(rows: Array, best: Array, n_novel: int, n_known: int, rng: np.random.Generator) -> Array:
-    """Starts (J, d) by greedy k-means++: of several drawn candidates, the one that gains most cosine.
-
-    A drawn row gives way to the mean of the N / (K + J) rows nearest to it. By itself it would lose its whole
-    category to pinned means, which are nearer to a row than another row of its own category is.
-    """
-    nearest, chosen = best.copy(), []
-    size = max(1, len(rows) // (n_known + n_novel))
-    for _ in range(n_novel):
-        shares = np.maximum(1 - nearest, 0).astype(np.float64) + 1e-12
-        drawn = rng.choice(len(rows), CANDIDATES, p=shares / shares.sum())
-        around = np.argpartition(-(rows[drawn] @ rows.T), size - 1, axis=1)[:, :size]
-        means = unit_rows(rows[around].mean(1))
-        reached = np.maximum(nearest, means @ rows.T)
-        winner = int(reached.sum(1).argmax())
-        chosen.append(means[winner])
-        nearest = reached[winner]
-    return np.stack(chosen)
-
-
-def _lloyd(rows: Array, novel: Array, best_known: Array, *, steps: int = 100) -> Array:
-    """Move novel centroids (J, d) to the means of the rows that they win."""
-    for _ in range(steps):
-        cosines = rows @ novel.T
-        codes = np.where(cosines.max(1) > best_known, cosines.argmax(1), len(novel))
-        moved = unit_rows(unit_means(rows, codes, len(novel) + 1)[:-1])
-        moved = np.where(moved.any(1, keepdims=True), moved, novel)
-        if np.abs(moved - novel).max() < 1e-6:
-            break
-        novel = moved
-    return novel
-
-
 class MetaGcdFrozen(HeadRival):
     """MetaGCD (Wu, Chi, Wang and Feng, ICCV 2023, "MetaGCD: Learning to Continually Learn in GCD").
 
@@ -124,8 +69,9 @@ class MetaGcdFrozen(HeadRival):
     Dropped or changed: the ViT's last block becomes a residual projection g; the second view is noise within
     a category (see `heads.second_view`); neighbours are looked for in the batch; both rates are 0.1. A
     session adapts g by one pass of the inner loss, then runs k-means with the known centroids pinned;
-    centroids are kept before g and projected anew, so they follow it. The neighbours' 0.85 fits only because
-    the outer loss draws categories together: among raw image embeddings hardly any two rows are so near.
+    centroids are stored before g and projected again, so they follow it. The neighbours' 0.85 fits only
+    because the outer loss draws categories together: among raw image embeddings hardly any two rows are so
+    near.
 
     Frozen embeddings leave little of the meta-learning: on labelled text embeddings an inner step was seen to
     turn a row by a fifth of a degree, so that what is learned is in effect supervised contrastive. K-means
@@ -238,22 +184,31 @@ class MetaGcdFrozen(HeadRival):
             projection = self._inner_step(projection, data[batch], generator)
         self.projection_ = projection.detach().cpu().numpy()
         self._set_head()
-        codes = pinned_kmeans(self._project(rows), self.weights_, n_novel, rng)
+        codes = pinned_kmeans(
+            self._project(rows),
+            self.weights_,
+            n_novel,
+            rng=rng,
+            n_restarts=10,
+            max_iterations=100,
+            tolerance=1e-10,
+            spherical=True,
+        ).labels
         means = unit_means(rows, codes, n_known + n_novel)[n_known:]
         self.means_ = np.concatenate([self.means_, means])
         self._set_head()
         return codes, novelty
 
     def _set_head(self) -> None:
-        """Centroids are kept before the projection, linear up to length, and follow it as it moves."""
+        """Project the centroids, which are stored before the projection and so follow it as it moves."""
         self.weights_ = self._project(self.means_)
 
 
 def _pseudo_session(codes: Array, n_categories: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """Rows of a rehearsed stream, and all labelled rows of its categories.
 
-    Half of the categories are as if known, a fifth as if novel; the stream holds every row of the novel ones
-    and one in sixteen of the known ones, as in the plans of the papers.
+    Half of the categories play the known ones, a fifth the novel ones. The stream has every row of the novel
+    categories and one in sixteen of the known ones, as in the plans of the papers.
     """
     order = rng.permutation(n_categories)
     half, fifth = max(1, n_categories // 2), max(1, n_categories // 5)

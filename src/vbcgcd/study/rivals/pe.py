@@ -38,9 +38,9 @@ class PointEstimate(LabelledByOurs):
         Most dimensions; None is as many as full rank allows, and "held-out" the best of that number, its
         half, its quarter, ... for a fifth of the labelled rows, learned from the rest.
     cluster : {"ours", "kmeans"}, default="ours"
-        Who names the rows of a session; see `LabelledByOurs`.
+        Which clustering labels the rows of a session; see `LabelledByOurs`.
     count : str, default="rehearsal"
-        How the inner model counts the novel categories where their number is not given.
+        How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
     Attributes

@@ -11,7 +11,7 @@ from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.pairwise import euclidean_distances
 
 from vbcgcd.study.rivals.base import Rival
-from vbcgcd.study.rivals.gcd import semi_supervised_kmeans, unit_rows
+from vbcgcd.study.rivals.kmeans import pinned_kmeans, unit_rows
 from vbcgcd.study.rivals.spherical import (
     SphericalMixture,
     em,
@@ -137,9 +137,11 @@ class PromptCcdFrozen(Rival):
         replayed, origin = sample(self.pool_, self.n_samples, rng)
         replayed, n_known = unit_rows(replayed), len(self.pool_.weights)
         every = np.vstack([unit, replayed])
-        found = semi_supervised_kmeans(unit, self.pool_.means, n_novel, rng=rng, n_restarts=self.n_restarts)
-        start = np.eye(n_known + n_novel)[np.concatenate([found.labels, origin])]
-        self.pool_ = _matched(em(every, _started(every, start, found.centroids, self.pool_))[0], self.pool_)
+        clusters = pinned_kmeans(unit, self.pool_.means, n_novel, rng=rng, n_restarts=self.n_restarts)
+        start = np.eye(n_known + n_novel)[np.concatenate([clusters.labels, origin])]
+        self.pool_ = _matched(
+            em(every, _started(every, start, clusters.centroids, self.pool_))[0], self.pool_
+        )
         self._tune(unit, None, rng)
         prompted = self._prompted(every)
         members = responsibilities(every, self.pool_)
@@ -153,10 +155,10 @@ class PromptCcdFrozen(Rival):
     def _estimate(self, rows: Array) -> int:
         unit = unit_rows(rows)
         prior = NiwPrior(unit.mean(axis=0), self.kappa, unit.shape[1] + 1, self.scale)
-        found = split_and_merge(
+        clusters = split_and_merge(
             unit, self.pool_.means, prior, rng=self._rng(), n_start=self.n_start, alpha=self.alpha
         )
-        return len(found.centroids)
+        return len(clusters.centroids)
 
     def _prompts(self, unit: Array) -> Array:
         """Responsibility-weighted means of the best components of each row, array (N, d)."""

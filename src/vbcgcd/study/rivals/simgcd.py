@@ -1,4 +1,4 @@
-"""SimGCD on frozen embeddings: a growing cosine head that teaches itself, kept in use by mean entropy."""
+"""SimGCD on frozen embeddings: a growing cosine head trained by self-distillation and mean entropy."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class SimGcdFrozen(HeadRival):
     labelled session; SGD with rate 0.1, momentum 0.9, a cosine schedule and batches of 128.
 
     Dropped or changed: the ViT's last block becomes a residual projection g; the second view is noise within
-    a category (see `heads.second_view`), so the contrastive losses, which would only tell rows from their own
-    noise, are left out; 30 epochs instead of 200.
+    a category (see `heads.second_view`), so the contrastive losses, which would only separate rows from their
+    own noise, are left out; 30 epochs instead of 200.
 
     Expect it to fail on a stream. The regulariser wants every category to be predicted equally often, so with
     N rows and K categories each novel one ends with about N / K rows, and the other rows of a large novel
@@ -58,7 +58,7 @@ class SimGcdFrozen(HeadRival):
     Attributes
     ----------
     weights_, projection_, view_factor_ : float32 arrays (K, d), (d, d), (d, d)
-        All that is kept.
+        All that is stored between sessions.
     """
 
     def __init__(

@@ -1,7 +1,7 @@
-"""How many new clusters: split and merge by marginal likelihoods, as PromptCCD and GPC do it.
+"""The number of novel clusters: split and merge by marginal likelihoods, as in PromptCCD and GPC.
 
 Zhao et al., "Learning semi-supervised Gaussian mixture models for generalized category discovery" (ICCV
-2023), taken over by PromptCCD (ECCV 2024). A cluster is split in two, or two clusters are merged, with the
+2023), adopted by PromptCCD (ECCV 2024). A cluster is split in two, or two clusters are merged, with the
 probability min(1, H) of the Hastings ratio
 
     H_split = alpha Gamma(n1) f(X1) Gamma(n2) f(X2) / (Gamma(n) f(X)),    H_merge = 1 / H_split,
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky
 from scipy.special import gammaln, multigammaln
 
-from vbcgcd.study.rivals.gcd import semi_supervised_kmeans
+from vbcgcd.study.rivals.kmeans import pinned_kmeans
 
 Array = NDArray[Any]
 
 __all__ = ["NiwPrior", "SplitMerge", "log_hastings_split", "niw_log_marginal", "split_and_merge"]
 
-#: Parts of at most this many rows are never split off.
+#: A part of at most this many rows is never split off.
 SMALL = 5
 
 
@@ -51,7 +51,7 @@ class NiwPrior:
 
 
 class SplitMerge(NamedTuple):
-    """Result of `split_and_merge`: new centroids (J, d), cluster of each row (pinned first), rounds taken."""
+    """Result of `split_and_merge`: novel centroids (J, d), cluster of each row (pinned first), rounds."""
 
     centroids: Array
     labels: Array
@@ -102,10 +102,10 @@ def split_and_merge(
     alpha: float = 1.0,
     max_rounds: int = 20,
 ) -> SplitMerge:
-    """Find new clusters beside pinned ones, and their number.
+    """Find novel clusters beside pinned ones, and their number.
 
-    Each round proposes to split every new cluster by 2-means, then to merge each of the others with its
-    nearest, then lets semi-supervised k-means settle. It ends when a round changes nothing.
+    Each round proposes to split every novel cluster by 2-means, then to merge each of the others with its
+    nearest, then lets pinned k-means settle. It ends when a round changes nothing.
 
     Parameters
     ----------
@@ -115,7 +115,7 @@ def split_and_merge(
     prior : NiwPrior
     rng : Generator
     n_start : int
-        New clusters at the start.
+        Novel clusters at the start.
     alpha : float
         Concentration of the Dirichlet process.
     max_rounds : int
@@ -124,8 +124,8 @@ def split_and_merge(
     -------
     SplitMerge
     """
-    found = semi_supervised_kmeans(rows, pinned, min(n_start, len(rows)), rng=rng, n_restarts=10)
-    centroids, labels = _without_empty(found.centroids, found.labels, len(pinned))
+    clusters = pinned_kmeans(rows, pinned, min(n_start, len(rows)), rng=rng, n_restarts=10)
+    centroids, labels = _without_empty(clusters.centroids, clusters.labels, len(pinned))
     n_rounds = 0
     for n_rounds in range(1, max_rounds + 1):  # noqa: B007
         members = [rows[labels == len(pinned) + j] for j in range(len(centroids))]
@@ -143,42 +143,41 @@ def _one_round(
 ) -> tuple[Array, bool]:
     """Centroids after the splits and merges of one round, and whether there were any."""
     split: list[Array] = []
-    kept: list[Array] = []
+    whole: list[Array] = []
     for rows in members:
         parts = _halves(rows, rng)
         if min(map(len, parts)) > SMALL and _accepted(log_hastings_split(*parts, prior, alpha=alpha), rng):
             split.extend(part.mean(axis=0) for part in parts)
         else:
-            kept.append(rows)
-    n_kept = len(kept)
-    kept = _merged(kept, prior, alpha, rng)
-    centroids = [*split, *(rows.mean(axis=0) for rows in kept)]
-    return np.stack(centroids), bool(split) or len(kept) < n_kept
+            whole.append(rows)
+    merged = _merge(whole, prior, alpha, rng)
+    centroids = [*split, *(rows.mean(axis=0) for rows in merged)]
+    return np.stack(centroids), bool(split) or len(merged) < len(whole)
 
 
-def _merged(kept: list[Array], prior: NiwPrior, alpha: float, rng: np.random.Generator) -> list[Array]:
-    """Clusters after each was offered to its nearest; one takes part in at most one merge of a round."""
-    if len(kept) < 2:
-        return kept
-    means = np.stack([rows.mean(axis=0) for rows in kept])
+def _merge(clusters: list[Array], prior: NiwPrior, alpha: float, rng: np.random.Generator) -> list[Array]:
+    """Clusters after each was proposed for a merge with its nearest; each is merged at most once a round."""
+    if len(clusters) < 2:
+        return clusters
+    means = np.stack([rows.mean(axis=0) for rows in clusters])
     distances = ((means[:, None] - means) ** 2).sum(axis=2)
     np.fill_diagonal(distances, np.inf)
-    done: set[int] = set()
+    merged: set[int] = set()
     result = []
     for i in np.argsort(distances.min(axis=1)).tolist():
         j = int(distances[i].argmin())
-        if i in done or j in done:
+        if i in merged or j in merged:
             continue
-        if _accepted(-log_hastings_split(kept[i], kept[j], prior, alpha=alpha), rng):
-            done |= {i, j}
-            result.append(np.vstack([kept[i], kept[j]]))
-    return result + [rows for i, rows in enumerate(kept) if i not in done]
+        if _accepted(-log_hastings_split(clusters[i], clusters[j], prior, alpha=alpha), rng):
+            merged |= {i, j}
+            result.append(np.vstack([clusters[i], clusters[j]]))
+    return result + [rows for i, rows in enumerate(clusters) if i not in merged]
 
 
 def _halves(rows: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     if len(rows) < 2:
         return rows, rows[:0]
-    labels = semi_supervised_kmeans(rows, rows[:0], 2, rng=rng, n_restarts=5).labels
+    labels = pinned_kmeans(rows, rows[:0], 2, rng=rng, n_restarts=5).labels
     return rows[labels == 0], rows[labels == 1]
 
 
@@ -187,7 +186,7 @@ def _accepted(log_ratio: float, rng: np.random.Generator) -> bool:
 
 
 def _settle(rows: Array, pinned: Array, start: Array) -> tuple[Array, Array]:
-    """Lloyd's steps from given centroids, the pinned ones fixed."""
+    """Lloyd's steps from the centroids ``start``, with the pinned ones fixed."""
     centroids = start
     for _ in range(20):
         every = np.vstack([pinned, centroids])
@@ -202,7 +201,7 @@ def _settle(rows: Array, pinned: Array, start: Array) -> tuple[Array, Array]:
 
 
 def _without_empty(centroids: Array, labels: Array, n_pinned: int) -> tuple[Array, Array]:
-    """New centroids that have rows, and labels counted among them."""
+    """Novel centroids that have rows, and labels renumbered among them."""
     alive = np.bincount(labels, minlength=n_pinned + len(centroids))[n_pinned:] > 0
     renamed = np.concatenate([np.arange(n_pinned), n_pinned + np.cumsum(alive) - 1])
     return centroids[alive], renamed[labels]

@@ -1,4 +1,4 @@
-"""What the code released with the VB-CGCD paper does, step by step, on frozen embeddings."""
+"""The code released with the VB-CGCD paper, step by step, on frozen embeddings."""
 
 from __future__ import annotations
 
@@ -119,10 +119,10 @@ class VbReleased(Rival):
         means, covariances, steps = self._train(parts, volume)
         is_novel = self._scores(reduced, means, covariances).max(axis=1) > known.max(axis=1)
         labels = np.where(is_novel, n_known + clusters, labels)
-        kept = [reduced[(clusters == j) & is_novel] for j in range(n_novel)]
+        filtered = [reduced[(clusters == j) & is_novel] for j in range(n_novel)]
         # A cluster that the filter leaves without rows stays as it was before.
-        kept = [after if len(after) else before for after, before in zip(kept, parts, strict=True)]
-        means, covariances, steps = self._train(kept, volume)
+        filtered = [after if len(after) else before for after, before in zip(filtered, parts, strict=True)]
+        means, covariances, steps = self._train(filtered, volume)
         self.means_ = np.concatenate([self.means_, means])
         self.covariances_ = np.concatenate([self.covariances_, covariances])
         self.steps_ = np.concatenate([self.steps_, steps])

@@ -117,7 +117,7 @@ _IN_COMMIT = frozenset({"session", "command", "commit", "time", "undone"})
 #: Fields that are called otherwise on disk, so that release 0.1.0 reads them too.
 _ON_DISK = {"flagged": "unfamiliar", "prior": "model"}
 #: Fields that are written even if they are empty.
-_ALWAYS = frozenset({"columns", "counts", "novel", "failures"})
+_ALWAYS = frozenset({"columns", "counts", "novel", "failures", "source_digest"})
 
 
 def summary_of(record: SessionRecord) -> dict[str, Any]:

@@ -1,0 +1,302 @@
+"""`run_study`: an experiment of the paper on any embeddings, over several class orders."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from vbcgcd.errors import InputError
+from vbcgcd.study.datasets import Dataset, load_dataset
+from vbcgcd.study.experiments import EXPERIMENTS, with_methods
+from vbcgcd.study.plans import Plan, check_plan, make_plan, read_plan
+from vbcgcd.study.protocol import Experiment, Run, Variant
+from vbcgcd.study.records import Results, RunRecord, identity, run_key
+from vbcgcd.study.rendering import ResultTable
+from vbcgcd.study.runner import execute
+from vbcgcd.study.shapes import NAMED_PLANS, paper_dataset, shape_of
+from vbcgcd.study.tables import make_tables
+from vbcgcd.validation import check_choice, check_number
+
+FilePath = str | os.PathLike[str]
+Methods = str | Sequence[str]
+Options = Mapping[str, Mapping[str, Any]]
+
+__all__ = ["Study", "StudyProgress", "choose_plans", "read_studies", "run_study"]
+
+
+class StudyProgress(NamedTuple):
+    """Where a study is: runs completed of the total, and the step of the run at hand."""
+
+    completed: int
+    total: int
+    label: str
+    seed: int
+    step: str
+
+
+@dataclass(frozen=True)
+class Study:
+    """The finished runs of an experiment on one dataset and plan.
+
+    Parameters
+    ----------
+    experiment : Experiment
+    data : str
+        Name of the dataset.
+    runs : mapping of str to tuple of RunRecord
+        Runs of each variant, one for each seed, by the variant's label.
+
+    Examples
+    --------
+    See `run_study`.
+    """
+
+    experiment: Experiment
+    data: str
+    runs: Mapping[str, tuple[RunRecord, ...]]
+
+    def tables(self, *, protocol: str = "frozen", paper: bool = True) -> list[ResultTable]:
+        """All tables of the experiment.
+
+        Parameters
+        ----------
+        protocol : {"frozen", "joint"}
+            How ids are matched to true classes; see `vbcgcd.study.scoring`.
+        paper : bool
+            Show the paper's results beside ours where it prints them.
+        """
+        return make_tables(self.experiment, self.runs, data=self.data, protocol=protocol, paper=paper)
+
+    def table(self, kind: str | None = None, *, protocol: str = "frozen", paper: bool = True) -> ResultTable:
+        """One table of the experiment.
+
+        Parameters
+        ----------
+        kind : str, optional
+            One of ``experiment.tables``, such as "summary"; by default the first.
+        protocol, paper
+            As for `tables`.
+        """
+        kinds = self.experiment.tables
+        kind = kinds[0] if kind is None else kind
+        check_choice("kind", kind, kinds)
+        return self.tables(protocol=protocol, paper=paper)[kinds.index(kind)]
+
+    def figure(self, name: str = "sessions") -> Any:
+        """A matplotlib figure of the runs.
+
+        Parameters
+        ----------
+        name : {"sessions", "novel-rows"}
+            Accuracy after each session, or the rows judged novel in each session.
+        """
+        from vbcgcd.study.figures import draw_runs
+
+        return draw_runs(name, self.runs, data=self.data)
+
+
+def run_study(
+    experiment: str | Experiment,
+    data: FilePath | Dataset,
+    *,
+    plan: FilePath | Plan | Sequence[Plan] = "b50t5",
+    order: str = "random",
+    seeds: int = 3,
+    methods: Methods | None = None,
+    options: Options | None = None,
+    second: FilePath | Dataset | None = None,
+    embedder: str | None = None,
+    output: FilePath | None = None,
+    again: bool = False,
+    progress: Callable[[StudyProgress], None] | None = None,
+) -> Study:
+    """Run an experiment of the paper, and return its runs.
+
+    No label of the stream reaches a method: `fit` sees the labelled rows, `discover` sees unlabelled rows.
+
+    Parameters
+    ----------
+    experiment : str or Experiment
+        A key of `vbcgcd.study.experiments.EXPERIMENTS`, such as "main", or an experiment of your own.
+    data : path or Dataset
+        Embeddings (``.npz``), or anything else that `vbcgcd.study.datasets.load_dataset` reads.
+    plan : str, path, Plan or sequence of Plan
+        "b50t5", "b50t10" or "b10t9"; a plan file; or plans, one for each seed. An experiment that is about
+        one plan uses that instead.
+    order : {"random", "natural", "happy"}
+        Order in which the classes of a named plan arrive.
+    seeds : int
+        Number of plans to draw for a named plan, with the seeds 0, 1, 2, ...
+    methods : str or sequence of str, optional
+        Methods to compare instead of the experiment's own variants; "all" is ours and every rival.
+    options : mapping of str to mapping, optional
+        Options of methods, by the name of the method.
+    second : path or Dataset, optional
+        Other embeddings of the same rows, for experiments that compare two.
+    embedder : str, optional
+        Name or path of an embedder for texts and pictures.
+    output : path, optional
+        Folder of the results: each finished run is written there, and runs that it already has are not
+        repeated. By default nothing is written.
+    again : bool
+        Repeat runs that are finished.
+    progress : callable, optional
+        Called with a `StudyProgress` as each step begins and once at the end.
+
+    Returns
+    -------
+    Study
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from vbcgcd.study import Dataset, random_plan, run_study
+    >>> X, y = load_digits(return_X_y=True)
+    >>> data = Dataset(X[:600], y[:600], X[600:1000], y[600:1000], name="digits")
+    >>> plan = random_plan(data.train_y, n_labelled=6, n_sessions=2, n_novel=2, known_rows=4)
+    >>> study = run_study("main", data, plan=plan, methods=["ours", "ncm"])
+    >>> table = study.table("summary")
+    >>> table.columns
+    ('method', 'All', 'Old', 'New', 'M_f', 'M_d', 'upper', 'share', 'of best')
+    >>> [row[0] for row in table.rows]
+    ['ours', 'ncm']
+    >>> study.runs["ours"][0].result.final.all > 0.8
+    True
+    """
+    experiment = _choose(experiment, methods, options)
+    bars = progress is not None
+    dataset = data if isinstance(data, Dataset) else load_dataset(data, embedder=embedder, progress=bars)
+    other = second if isinstance(second, Dataset) or second is None else load_dataset(second, progress=bars)
+    if experiment.needs_second and other is None:
+        raise InputError(
+            f"{experiment.name} compares two embeddings of the same rows; name the second one too.",
+            option="second",
+        )
+    plans = choose_plans(dataset, experiment.plan or plan, order, seeds)
+    results = None if output is None else Results(output)
+    finished = {} if results is None or again else results.read()
+    if results is not None:
+        results.check_writable()
+    work = list(_work(experiment, dataset, other, plans))
+    runs: dict[str, list[RunRecord]] = {}
+    for completed, item in enumerate(work):
+        report = functools.partial(_report, progress, completed, len(work), item)
+        record = finished.get(item.key)
+        if record is None:
+            record = execute(item.variant.run, item.data, item.plan, item.key, progress=report)
+            finished[item.key] = record
+            if results is not None:
+                results.add(record)
+        runs.setdefault(item.variant.label, []).append(record)
+    if progress is not None and work:
+        progress(StudyProgress(len(work), len(work), work[-1].variant.label, work[-1].seed, "finished"))
+    return Study(experiment, dataset.name, {label: tuple(group) for label, group in runs.items()})
+
+
+class _Work(NamedTuple):
+    """One run that a study needs."""
+
+    variant: Variant
+    seed: int
+    data: Dataset
+    plan: Plan
+    key: str
+
+
+def _work(
+    experiment: Experiment, data: Dataset, second: Dataset | None, plans: Sequence[Plan]
+) -> Iterator[_Work]:
+    digests = {False: data.digest, True: "" if second is None else second.digest}
+    plan_digests = [plan.digest for plan in plans]
+    for variant in experiment.variants:
+        source = second if variant.second and second is not None else data
+        for seed, plan in enumerate(plans):
+            key = run_key(variant.run, digests[variant.second], plan_digests[seed])
+            yield _Work(variant, seed, source, plan, key)
+
+
+def _report(
+    progress: Callable[[StudyProgress], None] | None, completed: int, total: int, item: _Work, step: str
+) -> None:
+    if progress is not None:
+        progress(StudyProgress(completed, total, item.variant.label, item.seed, step))
+
+
+def _choose(experiment: str | Experiment, methods: Methods | None, options: Options | None) -> Experiment:
+    """The experiment by name, over the methods if there are any."""
+    if isinstance(experiment, str):
+        check_choice("experiment", experiment, tuple(EXPERIMENTS))
+        experiment = EXPERIMENTS[experiment]
+    return experiment if methods is None and not options else with_methods(experiment, methods, options)
+
+
+def choose_plans(data: Dataset, plan: FilePath | Plan | Sequence[Plan], order: str, seeds: int) -> list[Plan]:
+    """The plans of a study, one for each seed."""
+    if isinstance(plan, Plan):
+        return [plan]
+    if not isinstance(plan, str | os.PathLike):
+        return list(plan)
+    if plan not in NAMED_PLANS:
+        if not Path(plan).exists():
+            raise InputError(
+                f"No plan or plan file {str(plan)!r}; use {', '.join(NAMED_PLANS)} or a plan file.",
+                option="plan",
+            )
+        return [check_plan(read_plan(plan), data.train_y)]
+    check_number("seeds", seeds, low=1, whole=True)
+    shape = shape_of(str(plan), data.train_y, dataset=paper_dataset(data.name))
+    return [make_plan(data.train_y, shape, order=order, seed=seed) for seed in range(seeds)]
+
+
+def read_studies(
+    experiment: str | Experiment,
+    output: FilePath,
+    *,
+    data: str | None = None,
+    plan: str | None = None,
+    methods: Methods | None = None,
+    options: Options | None = None,
+) -> list[Study]:
+    """The finished runs of an experiment in a folder of results.
+
+    Runs are apart where the data, the plan, the class order or the version of the code differ.
+
+    Parameters
+    ----------
+    experiment : str or Experiment
+    output : path
+        Folder that `run_study` wrote to.
+    data : str, optional
+        Name of a dataset; by default all of them.
+    plan : str, optional
+        Name of a plan; by default all of them.
+    methods, options
+        As for `run_study`.
+    """
+    experiment = _choose(experiment, methods, options)
+    plan = experiment.plan or plan
+    groups: dict[tuple[Any, ...], dict[str, dict[int, RunRecord]]] = {}
+    records = Results(output).read().values()
+    for variant in (v for v in experiment.variants if not v.second):
+        for record in records:
+            names = (None, record.data, record.data.partition(",")[0])
+            if data not in names or plan not in (None, record.plan.plan) or not _is_run(record, variant.run):
+                continue
+            place = (record.data, record.data_digest, record.plan.plan, record.plan.order)
+            group = groups.setdefault((*place, record.version, record.revision), {})
+            # The last one, where a run was repeated.
+            group.setdefault(variant.label, {})[record.plan.seed] = record
+    return [
+        Study(experiment, place[0], {label: tuple(seeds.values()) for label, seeds in group.items()})
+        for place, group in groups.items()
+    ]
+
+
+def _is_run(record: RunRecord, run: Run) -> bool:
+    """Whether a record is of this run, by whichever version of the code."""
+    version, revision = record.version, record.revision
+    return identity(record.run, version, revision) == identity(run, version, revision)

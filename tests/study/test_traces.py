@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.study.traces import estimates_of, progress_of_session, two_categories, unit_variance
+
+
+def test_the_end_of_the_path_is_the_learned_session(small_data, small_plans):
+    plan = small_plans[0]
+    model = CategoryDiscoverer(n_components=16, relabel="none", cluster="kmeans")
+    trace = progress_of_session(small_data, plan, model)
+    seen = np.isin(small_data.test_y, plan.known_before(1))
+    new = np.isin(small_data.test_y[seen], plan.sessions[0].novel)
+    predicted = model.predict(small_data.test_x[seen])
+    old_right = np.mean(predicted[~new] == small_data.test_y[seen][~new])
+    assert trace.old[-1] == pytest.approx(old_right, abs=0.03)
+    assert trace.old[0] >= trace.old[-1] - 1e-9
+    assert trace.new[-1] > trace.new[0] - 0.05
+    assert trace.rows[0] == pytest.approx(1)
+    n_old, n_new = (~new).sum(), new.sum()
+    np.testing.assert_allclose(trace.all, (n_old * trace.old + n_new * trace.new) / (n_old + n_new))
+
+
+def test_the_stopping_point_is_where_the_volumes_meet(small_data, small_plans):
+    trace = progress_of_session(
+        unit_variance(small_data, small_plans[0]), small_plans[0], CategoryDiscoverer.paper(n_components=16)
+    )
+    crossed = np.flatnonzero(np.diff(trace.volume > trace.known_volume))
+    if trace.stop is None:
+        assert len(crossed) == 0
+    else:
+        assert trace.rows[crossed[0]] <= trace.stop <= trace.rows[crossed[0] + 1]
+
+
+def test_unit_variance_is_that_of_the_labelled_rows(small_data, small_plans):
+    scaled = unit_variance(small_data, small_plans[0]).train_x[small_plans[0].base_rows]
+    varied = small_data.train_x[small_plans[0].base_rows].std(axis=0) > 0
+    np.testing.assert_allclose(scaled.std(axis=0)[varied], 1, atol=1e-3)
+
+
+def test_estimates_are_those_of_the_rows(small_data, small_plans):
+    both = estimates_of(small_data, small_plans[0])
+    assert both.n_rows == 48
+    np.testing.assert_allclose(both.mean_vi, both.mean_pe, atol=0.05 * np.abs(both.mean_pe).max())
+    assert np.trace(both.covariance_vi) > 0
+    eigenvalues = np.linalg.eigvalsh(both.covariance_vi)
+    assert (
+        eigenvalues.min() > 0
+    )  # 48 rows are too few for a point estimate of full rank, not for the posterior
+
+
+def test_the_nearest_two_classes_are_shown(small_data, small_plans):
+    pair = two_categories(small_data, small_plans[0])
+    x, y = small_data.train_x, small_data.train_y
+    base = small_plans[0].base_rows
+    means = {c: x[base][y[base] == c].mean(axis=0) for c in small_plans[0].labelled.tolist()}
+    gaps = {(a, b): np.linalg.norm(means[a] - means[b]) for a in means for b in means if a < b}
+    assert tuple(sorted(pair.names)) == min(gaps, key=gaps.get)
+    assert pair.first.shape == (48, 8)

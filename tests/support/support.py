@@ -1,0 +1,95 @@
+"""What tests of the estimator share: problems, checks of answers and records, pairwise arrays."""
+
+import itertools
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from vbcgcd import CategoryDiscoverer
+
+PARTS = ["mean", "kappa", "nu", "factor"]
+NAMES = np.array(["zero", "one", "two", "three", "four", "five"])
+
+
+def pairwise(**factors):
+    """Few combinations of options in which any two values of different options meet at least once.
+
+    Each next one is the combination that brings together the most pairs that have not met.
+    """
+    rows = list(itertools.product(*factors.values()))
+    pairs = {row: set(itertools.combinations(enumerate(row), 2)) for row in rows}
+    open_pairs, chosen = set().union(*pairs.values()), []
+    while open_pairs:
+        row = max(rows, key=lambda r: len(pairs[r] & open_pairs))
+        open_pairs -= pairs[row]
+        chosen.append(dict(zip(factors, row, strict=True)))
+    return chosen
+
+
+def blobs(seed=0, n_categories=3, dim=5, each=10, separation=6.0):
+    """Well separated categories: rows and labels 0 to K - 1."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(n_categories), each)
+    centres = separation * rng.normal(size=(n_categories, dim))
+    return centres[labels] + rng.normal(size=(len(labels), dim)), labels
+
+
+def fit(problem, **options):
+    return CategoryDiscoverer(**options).fit(problem.rows, problem.labels)
+
+
+def accuracy(labels, truth):
+    """Share of rows that agree under the best matching of the names."""
+    a, b = np.unique(labels, return_inverse=True)[1], np.unique(truth, return_inverse=True)[1]
+    table = np.zeros((a.max() + 1, b.max() + 1))
+    np.add.at(table, (a, b), 1)
+    return table[linear_sum_assignment(-table)].sum() / len(truth)
+
+
+def assert_answers(model, rows):
+    """Everything the model says about the rows is finite and consistent."""
+    probability = model.predict_proba(rows)
+    assert probability.shape == (len(rows), len(model.classes_))
+    assert np.isfinite(probability).all()
+    np.testing.assert_allclose(probability.sum(axis=1), 1, rtol=1e-9)
+    assert np.isfinite(model.score_samples(rows)).all()
+    assert np.isin(model.predict(rows), model.classes_).all()
+
+
+def assert_same_posterior(have, want):
+    for name in PARTS:
+        np.testing.assert_array_equal(getattr(have, name), getattr(want, name))
+
+
+def assert_same_record(have, want):
+    """Equal in everything but the time it took."""
+    for name in ("labels_", "probabilities_", "novelty_", "ratio_before", "ratio_after"):
+        np.testing.assert_array_equal(getattr(have, name), getattr(want, name))
+    for name in ("session", "rows", "novel", "counts", "novel_share", "evidence", "estimated", "count"):
+        assert getattr(have, name) == getattr(want, name)
+
+
+def assert_sound(model, record, n_known, n_rows):
+    """The record and the model agree with each other."""
+    assert record.rows == len(record.labels_) == len(record.novelty_) == n_rows
+    assert record.probabilities_.shape == (n_rows, len(model.classes_))
+    np.testing.assert_allclose(record.probabilities_.sum(axis=1), 1, rtol=1e-4)
+    assert record.probabilities_.min() >= 0
+    assert np.isin(record.labels_, model.classes_).all()
+    known, novel = record.probabilities_[:, :n_known], record.probabilities_[:, n_known:]
+    best = known.argmax(axis=1)
+    if novel.shape[1]:
+        mass = novel.sum(axis=1)
+        best = np.where(mass >= 0.5, n_known + novel.argmax(axis=1), best)
+        clear = np.abs(mass - 0.5) > 1e-5  # beyond the rounding of stored probabilities
+        np.testing.assert_array_equal(record.labels_[clear], model.classes_[best[clear]])
+    else:
+        np.testing.assert_array_equal(record.labels_, model.classes_[best])
+    assert model.classes_[n_known:].tolist() == list(record.novel)
+    counts = {label: int((record.labels_ == label).sum()) for label in model.classes_.tolist()}
+    assert record.counts == {label: n for label, n in counts.items() if n}
+    assert record.known_rows + record.novel_rows == n_rows
+    assert record.n_novel == len(record.novel) == len(model.classes_) - n_known
+    assert len(model.posterior_) == len(model.births_) == len(model.classes_)
+    assert all(np.isfinite(getattr(model.posterior_, name)).all() for name in PARTS)
+    assert len(np.unique(model.classes_)) == len(model.classes_)

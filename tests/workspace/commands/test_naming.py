@@ -1,0 +1,91 @@
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbcgcd.errors import InputError
+from vbcgcd.workspace.commands.naming import check_name, distinctive_terms, label_name, likeness, unique_name
+
+
+@pytest.mark.parametrize("name", ["", "   ", None, 3, "a\nb", "a\x00b", "x" * 201, "none of these", "\ud800"])
+def test_what_is_no_name(name):
+    with pytest.raises(InputError):
+        check_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["<b>bold</b>", "[red]x[/red]", "猫", "a,b", "#3", "'; drop table", "..\\.."]
+)
+def test_markup_is_text(name):
+    assert check_name(f"  {name} ") == name
+
+
+@pytest.mark.parametrize("label", ["none of these", " none of these\n", "none\tof these"])
+def test_a_label_that_means_refusal_is_refused(label):
+    with pytest.raises(InputError, match="'none of these' is the answer for a refused item"):
+        label_name(label)
+
+
+@given(st.text(max_size=300))
+def test_every_label_gives_a_name(label):
+    name = unique_name(label_name(label), ())
+    assert check_name(name) == name.strip()
+    assert name.encode()
+
+
+@given(st.lists(st.sampled_from(["a", "b", "a (2)", "none of these"]), max_size=12))
+def test_names_become_unique(proposals):
+    names = []
+    for proposal in proposals:
+        names.append(unique_name(proposal, names))
+    assert len(set(names)) == len(proposals)
+    assert "none of these" not in names
+
+
+def by_hand(texts, codes, term, group):
+    """Weight of a single word, counted in plain Python: words that are no stop words, and their pairs."""
+    bags = [[w for w in t.split() if w not in ("the", "a", "my")] for t in texts]
+    bags = [set(b) | {f"{x} {y}" for x, y in itertools.pairwise(b)} for b in bags]
+    sums = [sum(len(b) for b, c in zip(bags, codes, strict=True) if c == k) for k in range(max(codes) + 1)]
+    own = sum(term in b for b, c in zip(bags, codes, strict=True) if c == group)
+    return own / sums[group] * np.log1p(np.mean(sums) / sum(term in b for b in bags))
+
+
+def test_terms_are_the_heaviest_by_hand():
+    texts = ["the card declined", "my card lost", "card stolen", "rain today", "a rain cloud", "card rain"]
+    codes = np.array([0, 0, 0, 1, 1, 1])
+    found = distinctive_terms(texts, codes, 2, n_terms=1)
+    words = {w for t in texts for w in t.split()} - {"the", "a", "my", "today"}
+    repeated = [
+        w for w in words if sum(w in t.split() for t, c in zip(texts, codes, strict=True) if c == 0) > 1
+    ]
+    assert found[0] == max(repeated, key=lambda w: by_hand(texts, codes, w, 0)) == "card"
+    assert found[1] == "rain"
+
+
+def test_terms_do_not_repeat_words():
+    texts = ["new york flight ticket", "new york flight price"] * 3 + ["weather today", "weather now"]
+    [first, _] = distinctive_terms(texts, np.array([0] * 6 + [1] * 2), 2)
+    words = first.replace(",", "").split()
+    assert len(set(words)) == len(words)
+
+
+def test_texts_without_words_have_no_terms():
+    assert distinctive_terms(["12 34", "!!"], np.array([0, 1]), 2) == ["", ""]
+    assert distinctive_terms(["the the", "hello hello"], np.array([0, 1]), 2) == ["", "hello"]
+
+
+def test_likeness_names_the_nearest():
+    assert likeness(np.array([0.1, 0.9, 0.5]), ["cat", "dog", "owl"]) == "like dog, owl"
+    assert likeness(np.empty(0), []) == ""
+
+
+@pytest.mark.parametrize("mark", ["'", "’"])
+def test_short_forms_and_their_stubs_name_nothing(mark):
+    texts = ["I don't see Bob's card", "we didn't, we've Bob's card", "you'll go at five o'clock", "O'CLOCK"]
+    texts = [text.replace("'", mark) for text in texts]
+    [first, second] = distinctive_terms(texts, np.array([0, 0, 1, 1]), 2, n_terms=9)
+    assert set(first.replace(",", "").split()) == {"bob", "card"}
+    assert second == "o'clock"

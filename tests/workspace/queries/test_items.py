@@ -1,0 +1,85 @@
+import numpy as np
+
+from vbcgcd.workspace.log.files import Assignments
+from vbcgcd.workspace.queries.items import (
+    category_sizes,
+    count_items,
+    doubtful_items,
+    items_by_session,
+    typical_items,
+)
+
+
+def test_typical_and_doubtful_items_are_the_ends_of_the_table(animals):
+    now = animals.snapshot()
+    table = Assignments.read(animals.path / "commits" / "000003" / "assignments.parquet")
+    for category in (3, 4):  # found in the only unlabelled session
+        rows = np.flatnonzero(table.category == category)
+        doubtful = doubtful_items(now, category, 3)
+        margins = [item.probability - item.second_probability for item in doubtful]
+        np.testing.assert_allclose(margins, np.sort(table.margin[rows])[:3], atol=1e-7)
+        typical = typical_items(now, category, len(rows))
+        assert {item.reference for item in typical} == {str(row) for row in rows}
+        assert typical[0].probability >= typical[-1].probability - 0.01
+        assert {item.session for item in typical} == {1}
+
+
+def test_sizes_follow_merges_and_undo(animals):
+    sizes = category_sizes(animals.snapshot())
+    assert sum(sizes.values()) == count_items(animals.snapshot()) == 190
+    animals.merge([0, 4])
+    assert category_sizes(animals.snapshot())[5] == sizes[0] + sizes[4]
+    assert sum(items_by_session(animals.snapshot(), 5).values()) == sizes[0] + sizes[4]
+    animals.undo()
+    assert category_sizes(animals.snapshot()) == sizes
+    animals.undo()  # the session
+    assert category_sizes(animals.snapshot()) == {0: 30, 1: 30, 2: 30}
+
+
+def test_nothing_is_typical_of_nothing(fresh):
+    assert typical_items(fresh.snapshot(), 0, 3) == ()
+
+
+def test_items_of_a_split_are_of_the_last_session_before_it(animals, blobs):
+    parts = animals.split("cat", blobs.rows).categories
+    animals.discover(blobs.batch + 30, n_novel=1)
+    for part in parts:
+        items = typical_items(animals.snapshot(), part, 5)
+        assert {item.session for item in items if item.commit == 4} == {1}
+    assert {item.session for item in animals.overview().map} == {0, 1, 2}
+
+
+def test_a_second_choice_is_what_it_became_and_never_the_category_itself(animals):
+    def doubtful(*categories):
+        now = animals.snapshot()
+        return {(i.commit, i.reference): i for k in categories for i in doubtful_items(now, k, 999)}
+
+    before = doubtful(0, 1)
+    animals.merge([0, 1])
+    animals.merge([2, 3])
+    became = {0: 5, 1: 5, 2: 6, 3: 6, 4: 4}
+    after = doubtful(5)
+    assert after.keys() == before.keys()
+    for key, item in after.items():
+        now = became[before[key].second]
+        expected = (None, 0.0) if now == 5 else (now, before[key].second_probability)
+        assert (item.second, item.second_probability) == expected
+    assert {item.second for item in after.values()} >= {None, 6}
+    # Items between the two that are one now are in doubt no longer: both probabilities are of their own.
+    own = [
+        before[k].probability + before[k].second_probability * (1 if i.second is None else -1)
+        for k, i in after.items()
+    ]
+    np.testing.assert_array_less(-1e-6, np.diff(own))
+
+
+def test_the_number_of_items_does_not_depend_on_what_became_of_their_categories(animals, blobs):
+    assert animals.count_items() == animals.overview().items == 190
+    animals.drop(3)
+    assert animals.count_items() == animals.overview().items == 190
+    animals.merge([0, 1])
+    animals.split(2, blobs.rows)
+    assert animals.count_items() == animals.overview().items == 190
+    for _ in range(4):
+        animals.undo()
+    assert animals.count_items() == animals.overview().items == 90
