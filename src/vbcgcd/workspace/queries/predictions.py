@@ -19,7 +19,7 @@ from vbcgcd.workspace.values import Candidate, Explanation, Predictions
 
 Array = NDArray[Any]
 
-__all__ = ["distance_to_mean", "explain", "predict"]
+__all__ = ["explain", "predict"]
 
 
 def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictions:
