@@ -28,10 +28,10 @@ from transformers import ViTConfig, ViTModel
 from transformers.utils import logging
 
 from common import console, fastest, table
-from vbcgcd.embed.backbones import vit_embedder
 from vbcgcd.embed.finetune import Augmentation, finetune, load_finetuned
-from vbcgcd.embed.finetune.butterfly import all_factors, use_plain_torch
-from vbcgcd.embed.finetune.measure import nearest_mean_accuracy
+from vbcgcd.embed.finetune.layers import all_factors, use_plain_torch
+from vbcgcd.embed.finetune.objective import nearest_mean_accuracy
+from vbcgcd.embed.images import vit_embedder
 
 METHODS = {
     "BOFT, CE + contrast": {"method": "boft"},

@@ -1,26 +1,25 @@
-"""Arrays and plain values in one file, written whole or not at all: safetensors, no pickle."""
+"""Arrays and plain values in one file, written completely or not at all: safetensors, no pickle."""
 
 from __future__ import annotations
 
 import json
 import os
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
+from vbcgcd.atomic import atomic_file
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 META = "vbcgcd"
 
-__all__ = ["archive_bytes", "read_archive", "sync_folder", "write_archive", "written_whole"]
+__all__ = ["META", "archive_bytes", "read_archive", "write_archive"]
 
 
 def archive_bytes(kind: str, version: int, arrays: dict[str, Array], values: Any) -> bytes:
@@ -36,56 +35,14 @@ def write_archive(
     """Write arrays and JSON values; the file appears complete or stays as it was."""
     target = Path(path)
     data = archive_bytes(kind, version, arrays, values)
-    try:
-        handle, aside = _open_aside(target)
-    except OSError as error:
-        raise InputError(
-            f"Cannot write {target}: {error.strerror}; choose a folder that exists and can be written."
-        ) from None
-    with _completed(handle, aside, target) as out:
+    with ExitStack() as stack:
+        try:
+            out = stack.enter_context(atomic_file(target))
+        except OSError as error:
+            raise InputError(
+                f"Cannot write {target}: {error.strerror}; choose a folder that exists and can be written."
+            ) from None
         out.write(data)
-
-
-@contextmanager
-def written_whole(target: Path) -> Iterator[BinaryIO]:
-    """A file to write to, put in the place of ``target`` once all of it is on the disk.
-
-    Written aside, synced, renamed; after any error, Ctrl-C included, the target is as it was.
-    """
-    with _completed(*_open_aside(target), target) as out:
-        yield out
-
-
-def _open_aside(target: Path) -> tuple[int, str]:
-    return tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-
-
-@contextmanager
-def _completed(handle: int, aside: str, target: Path) -> Iterator[BinaryIO]:
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        Path(aside).chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        Path(aside).replace(target)
-    except BaseException:
-        Path(aside).unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
-
-
-def sync_folder(path: Path) -> None:
-    """Wait until the names in a folder are on the disk, where the system can."""
-    try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return  # Windows opens no folders; its renames are journalled
-    try:
-        with suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Array], Any]:
@@ -107,9 +64,3 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
             f"{path} has format version {meta['version']}, this release reads up to {version}; update vbcgcd."
         )
     return arrays, meta["values"]
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

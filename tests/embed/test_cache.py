@@ -1,5 +1,7 @@
 import errno
 import os
+import subprocess
+import sys
 import time
 from multiprocessing import get_context
 from pathlib import Path
@@ -10,8 +12,72 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.embed import cache as cache_module
-from vbcgcd.embed.cache import VectorCache, cache_folder
-from vbcgcd.embed.hashing import item_key
+from vbcgcd.embed.cache import (
+    KEY_BYTES,
+    VectorCache,
+    cache_folder,
+    digest_of,
+    item_key,
+    state_digest,
+    view_key,
+)
+from vbcgcd.embed.protocol import ItemError
+
+
+@given(st.text(), st.text())
+def test_equal_texts_alone_have_equal_keys(one, other):
+    assert (item_key(one) == item_key(other)) == (one == other)
+
+
+def test_a_key_is_of_the_content_not_of_the_name(tmp_path):
+    (tmp_path / "a").write_bytes(b"same")
+    (tmp_path / "b").write_bytes(b"same")
+    (tmp_path / "c").write_bytes(b"other")
+    a, b, c = (item_key(tmp_path / name) for name in "abc")
+    assert a == b != c
+    assert len(a) == KEY_BYTES
+    with pytest.raises(ItemError, match="No such file"):
+        item_key(tmp_path / "absent")
+
+
+def test_arrays_differ_by_shape_and_type():
+    values = np.arange(12, dtype=np.uint8)
+    keys = {item_key(v) for v in (values, values.reshape(3, 4), values.view(np.int8), values[::-1])}
+    assert len(keys) == 4
+    assert item_key(values.reshape(3, 4).T) == item_key(values.reshape(3, 4).T.copy())
+
+
+def test_views_have_keys_of_their_own():
+    key = item_key("picture")
+    keys = {view_key(key, view, seed, {"flip": f}) for view in (0, 1) for seed in (0, 1) for f in (0.1, 0.2)}
+    assert len(keys | {key}) == 9
+
+
+def test_state_digest_sees_names_values_and_types():
+    torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
+    one = {"a": torch.arange(4.0), "n": torch.tensor(3)}
+    assert state_digest(one) == state_digest({"n": torch.tensor(3), "a": torch.arange(4.0)})
+    others = [
+        {"b": one["a"], "n": one["n"]},
+        {"a": one["a"] + 1, "n": one["n"]},
+        {"a": one["a"].bfloat16(), "n": one["n"]},
+        {"a": one["a"].reshape(2, 2), "n": one["n"]},
+    ]
+    assert len({state_digest(s) for s in (one, *others)}) == 5
+
+
+def test_keys_are_those_of_earlier_releases():
+    """Changed keys would silently recompute every cached embedding."""
+    assert item_key("x").hex() == "f46c285780ba579f2c80e9c87e6bbb05"
+    assert item_key(np.arange(6, dtype=np.uint8).reshape(1, 2, 3)).hex() == "c9f4b024cb43a5070f6aef49a59cb31c"
+    assert view_key(item_key("x"), 1, 2, {"flip": 0.5}).hex() == "612bc090ce3c3fb46981598fa55bdd0d"
+    assert digest_of({"b": (1, 2), "a": None}) == "4f74004627c8e4b3086ed8fd817731e7"
+
+
+def test_digests_are_the_same_in_another_process():
+    code = "from vbcgcd.embed.cache import *; print(item_key('x').hex(), digest_of({'b': (1, 2), 'a': None}))"
+    other = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert other.stdout.split() == [item_key("x").hex(), digest_of({"a": None, "b": [1, 2]})]
 
 
 def keys(first, last):
@@ -37,9 +103,9 @@ def test_what_was_put_is_found_by_the_next(tmp_path_factory, batches):
     first.close()
     known = {i for batch in batches for i in batch}
     second = VectorCache(folder, "f", 2)
-    vectors, found = second.get(keys(0, 31))
-    assert set(np.flatnonzero(found)) == known
-    np.testing.assert_array_equal(vectors[found], rows(0, 31)[sorted(known)])
+    vectors, hits = second.get(keys(0, 31))
+    assert set(np.flatnonzero(hits)) == known
+    np.testing.assert_array_equal(vectors[hits], rows(0, 31)[sorted(known)])
     assert len(shards(folder)) <= 1
 
 
@@ -70,7 +136,7 @@ def test_bad_shards_are_passed_over_with_a_warning(tmp_path, damage):
         "other width": shards(good.folder.parent / "h")[0].read_bytes(),
     }
     (good.folder / "bad.safetensors").write_bytes(contents[damage])
-    with pytest.warns(UserWarning, match=r"1 files in .* passed over: bad\.safetensors"):
+    with pytest.warns(UserWarning, match=r"1 files in .* ignored: bad\.safetensors"):
         again = VectorCache(tmp_path, "f", 2)
     np.testing.assert_array_equal(again.get(keys(0, 3))[0], rows(0, 3))
     assert not again.get(keys(3, 6))[1].any()
@@ -127,7 +193,7 @@ def test_a_full_disk_is_noted_and_leaves_nothing_half_written(tmp_path, monkeypa
 def test_a_folder_that_cannot_be_made_is_noted(tmp_path):
     (tmp_path / "embeddings").write_text("a file where a folder should be")
     mine = VectorCache(tmp_path, "f", 2)
-    assert "embeddings are not kept" in mine.problem
+    assert "not cached" in mine.problem
     assert len(mine) == 0
 
 
@@ -135,7 +201,7 @@ def test_old_remains_are_swept_and_fresh_ones_left(tmp_path):
     folder = VectorCache(tmp_path, "f", 2).folder
     for name, age in ((".a.safetensors.old", 2), (".b.safetensors.new", 0)):
         (folder / name).write_bytes(b"")
-        then = time.time() - age * cache_module._A_DAY
+        then = time.time() - age * cache_module._DAY_SECONDS
         os.utime(folder / name, (then, then))
     VectorCache(tmp_path, "f", 2)
     assert sorted(p.name for p in folder.glob(".*")) == [".b.safetensors.new"]

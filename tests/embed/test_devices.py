@@ -14,10 +14,11 @@ def test_devices():
     torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
     assert choose_device("cpu") == torch.device("cpu")
     assert choose_device(None).type in ("cpu", "cuda", "mps")
-    with pytest.raises(InputError, match="device must be"):
+    with pytest.raises(InputError, match="device must be") as caught:
         choose_device("toaster")
+    assert caught.value.option == "device"
     if not torch.cuda.is_available():
-        with pytest.raises(InputError, match="'cuda' is not present"):
+        with pytest.raises(InputError, match="'cuda' is not available"):
             choose_device("cuda")
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.embed import embed_file, embed_parts
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError
 from vbcgcd.items import Items, read_items
 
 
@@ -28,9 +28,9 @@ def table(tmp_path, text):
 
 def test_one_part_and_back(tmp_path):
     data = table(tmp_path, "id,text,label\np,a b,x\nq,bad,y\nr,c,\n")
-    done = embed_file(data, tmp_path / "out.npz", embedder=Lengths())
-    assert done.n_embedded == 2
-    assert "1 of 3 items could not be embedded" in done.summary()
+    result = embed_file(data, tmp_path / "out.npz", embedder=Lengths())
+    assert result.n_embedded == 2
+    assert "1 of 3 items could not be embedded" in result.summary()
     with np.load(tmp_path / "out.npz", allow_pickle=False) as file:
         assert sorted(file.files) == ["embedder", "fingerprint", "references", "x", "y"]
         assert file["x"].tolist() == [[3.0, 2.0], [1.0, 1.0]]
@@ -44,10 +44,10 @@ def test_one_part_and_back(tmp_path):
 def test_two_parts_with_names(tmp_path):
     train = Items("text", ["a b", "d e f"], ["0", "1"], "memory", np.array([1, 0]))
     test = Items("text", ["c", "bad"], ["0", "1"], "memory", np.array([0, 1]))
-    done = embed_parts(
+    result = embed_parts(
         {"train": train, "test": test}, tmp_path / "out.npz", names=("x", "y"), embedder=Lengths()
     )
-    assert "test: 1 of 2 items could not be embedded" in done.summary()
+    assert "test: 1 of 2 items could not be embedded" in result.summary()
     with np.load(tmp_path / "out.npz", allow_pickle=False) as file:
         assert file["train_x"].tolist() == [[3.0, 2.0], [5.0, 3.0]]
         assert file["names"][file["train_y"]].tolist() == ["y", "x"]
@@ -63,8 +63,8 @@ def test_numbers_as_labels_some_missing(tmp_path):
 
 def test_array_passes_through(tmp_path):
     np.savez(tmp_path / "d.npz", x=np.eye(3), y=[1, 2, 3])
-    done = embed_file(tmp_path / "d.npz", tmp_path / "out.npz")
-    assert done.embedder == "array"
+    result = embed_file(tmp_path / "d.npz", tmp_path / "out.npz")
+    assert result.embedder == "array"
     with np.load(tmp_path / "out.npz") as file:
         np.testing.assert_array_equal(file["x"], np.eye(3))
 
@@ -76,8 +76,9 @@ class TestTarget:
             def embed(self, items):
                 raise AssertionError("asked to work")
 
-        with pytest.raises(InputError, match=r"\.npz|no folder"):
+        with pytest.raises(InputError, match=r"\.npz|no folder") as caught:
             embed_file(table(tmp_path, "text\na\n"), tmp_path / out, embedder=Never())
+        assert caught.value.option == "out_path"
 
     def test_the_data_is_not_overwritten(self, tmp_path):
         path = tmp_path / "d.npz"
@@ -97,14 +98,15 @@ class TestTarget:
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(os, "fsync", full)
-        with pytest.raises(InputError, match="No space left on device; the embeddings are in the cache"):
+        with pytest.raises(DiskError, match="the embeddings are in the cache") as caught:
             embed_file(data, out, embedder=Lengths())
+        assert caught.value.cause.errno == errno.ENOSPC
         assert out.read_bytes() == before
         assert sorted(p.name for p in tmp_path.iterdir()) == ["data.csv", "out.npz", "usual-cache"]
 
     def test_nothing_to_embed(self, tmp_path):
         data = table(tmp_path, "text\nbad\n")
-        with pytest.raises(InputError, match=r"Nothing of .* could be embedded"):
+        with pytest.raises(InputError, match=r"No item of .* could be embedded"):
             embed_file(data, tmp_path / "out.npz", embedder=Lengths())
         assert not (tmp_path / "out.npz").exists()
 

@@ -141,9 +141,9 @@ class TestFailures:
             def embed(self, items):
                 return super().embed(items)[:, 0]
 
-        with pytest.raises(InputError, match=r"gave an array \(4,\) for 4 items, expected \(4, 3\)"):
+        with pytest.raises(InputError, match=r"returned an array \(4,\) for 4 items, expected \(4, 3\)"):
             embed_items(things("image", pictures), Flat(), cache=None)
-        with pytest.raises(InputError, match="items are of kind 'text'"):
+        with pytest.raises(InputError, match="items are texts, but the embedder counting is for images"):
             embed_items(things("text", ["a"]), counting(), cache=None)
 
     def test_a_file_that_changes_meanwhile_is_not_kept_under_the_old_key(

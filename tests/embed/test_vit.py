@@ -189,7 +189,7 @@ class TestErrors:
         tiny("vit").save_pretrained(tmp_path)
         file = tmp_path / "model.safetensors"
         file.write_bytes(file.read_bytes()[:2000])
-        with pytest.raises(InputError, match="No image model can be loaded"):
+        with pytest.raises(InputError, match="Cannot load an image model"):
             load_vit(tmp_path)
 
     @pytest.mark.parametrize("gone", ["blocks.1.norm2.weight", "norm.bias", "patch_embed.proj.bias"])
@@ -218,7 +218,7 @@ class TestErrors:
     def test_names_and_options(self, tmp_path):
         with pytest.raises(InputError, match="There is no file or folder"):
             load_vit(tmp_path / "absent.pth")
-        with pytest.raises(InputError, match="No image model can be loaded from 'facebook/dino-vitb16'"):
+        with pytest.raises(InputError, match="Cannot load an image model from 'facebook/dino-vitb16'"):
             load_vit("dino-vitb16")
         tiny("vit").save_pretrained(tmp_path)
         with pytest.raises(InputError, match="multiple of the patch side 8, got 30"):

@@ -1,11 +1,11 @@
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.columns import choose_columns, named
+from vbcgcd.items.columns import choose_columns, pick_column
 
 
-def chosen(natures, **said):
-    return choose_columns(natures, source="t.csv", **said).report
+def report(natures, **options):
+    return choose_columns(natures, source="t.csv", **options).report
 
 
 NUMBERS = {f"e{i}": "number" for i in range(8)}
@@ -13,7 +13,7 @@ E8 = tuple(NUMBERS)
 
 
 @pytest.mark.parametrize(
-    ("natures", "said", "report"),
+    ("natures", "options", "expected"),
     [
         ({"split": "text", "label": "text", "text": "text"}, {}, {"text": "text", "label": "label"}),
         ({"Utterance": "text", "Intent": "text"}, {}, {"text": "Utterance", "label": "Intent"}),
@@ -48,44 +48,51 @@ E8 = tuple(NUMBERS)
         ({"text": "other", "photo": "other"}, {"kind": "image"}, {"image": "photo"}),
     ],
 )
-def test_columns_are_said_named_or_the_only_ones(natures, said, report):
-    assert chosen(natures, **said) == report
+def test_columns_are_chosen_named_or_the_only_ones(natures, options, expected):
+    assert report(natures, **options) == expected
 
 
 @pytest.mark.parametrize(
-    ("natures", "said", "words"),
+    ("natures", "options", "words", "option"),
     [
         (
             {"text": "text", "v": "vector"},
             {},
-            "could be text \\('text'\\) or embedding \\('v'\\); say which with kind=",
+            "could hold text \\('text'\\) or embedding \\('v'\\)",
+            "kind",
         ),
-        ({"a": "text", "b": "text"}, {}, "not clear .* 'a', 'b'"),
-        ({"a": "text"}, {"kind": "image"}, "holds the image.* image="),
-        ({"p": "picture", "q": "picture"}, {}, "not clear"),
-        ({"v": "vector", "w": "vector"}, {}, "not clear"),
-        ({"n": "number"}, {}, "not clear"),
-        ({"n": "other"}, {}, "not clear"),
-        ({"text": "other", "photo": "other"}, {}, "not clear"),
-        ({"e0": "number", "e2": "number", "a": "text", "b": "text"}, {"embedding": "e"}, "no column 'e'"),
-        ({"label": "text"}, {}, "free columns are none"),
-        ({"text": "text"}, {"label": "intent"}, "no column 'intent'; its columns are 'text'"),
-        ({"text": "text"}, {"id": "intent"}, "no column 'intent'"),
-        ({"text": "text"}, {"text": "x"}, "no column 'x'"),
-        ({"text": "text"}, {"embedding": ["text", "x"]}, "no column 'x'"),
-        ({"text": "text"}, {"embedding": []}, "at least one column"),
-        ({"text": "text"}, {"text": "text", "image": "text"}, "contradict"),
-        ({"text": "text"}, {"kind": "image", "text": "text"}, "kind='image' and text='text' contradict"),
-        ({"text": "text"}, {"kind": "sound"}, "kind must be one of"),
-        ({"text": "text"}, {"text": "text", "label": "text"}, "used for two things"),
-        ({f"c{i * 2}": "text" for i in range(20)}, {}, "and 12 more"),
+        ({"a": "text", "b": "text"}, {}, "not clear .* 'a', 'b'", None),
+        ({"a": "text"}, {"kind": "image"}, "holds the images.* option 'image'", "image"),
+        ({"p": "picture", "q": "picture"}, {}, "not clear", None),
+        ({"v": "vector", "w": "vector"}, {}, "not clear", None),
+        ({"n": "number"}, {}, "not clear", None),
+        ({"n": "other"}, {}, "not clear", None),
+        ({"text": "other", "photo": "other"}, {}, "not clear", None),
+        (
+            {"e0": "number", "e2": "number", "a": "text", "b": "text"},
+            {"embedding": "e"},
+            "no column 'e'",
+            "embedding",
+        ),
+        ({"label": "text"}, {}, "to choose from are none", None),
+        ({"text": "text"}, {"label": "intent"}, "no column 'intent'; its columns are 'text'", "label"),
+        ({"text": "text"}, {"id": "intent"}, "no column 'intent'", "id"),
+        ({"text": "text"}, {"text": "x"}, "no column 'x'", "text"),
+        ({"text": "text"}, {"embedding": ["text", "x"]}, "no column 'x'", "embedding"),
+        ({"text": "text"}, {"embedding": []}, "at least one column", "embedding"),
+        ({"text": "text"}, {"text": "text", "image": "text"}, "contradict", "text"),
+        ({"text": "text"}, {"kind": "image", "text": "text"}, "'image' and text 'text' contradict", "kind"),
+        ({"text": "text"}, {"kind": "sound"}, "kind must be one of", "kind"),
+        ({"text": "text"}, {"text": "text", "label": "text"}, "used twice", None),
+        ({f"c{i * 2}": "text" for i in range(20)}, {}, "and 12 more", None),
     ],
 )
-def test_no_answer_or_two_answers_are_a_question(natures, said, words):
-    with pytest.raises(InputError, match=words):
-        chosen(natures, **said)
+def test_no_answer_or_two_answers_are_a_question(natures, options, words, option):
+    with pytest.raises(InputError, match=words) as caught:
+        report(natures, **options)
+    assert caught.value.option == option
 
 
-def test_a_name_is_found_in_the_order_of_preference():
-    assert named(["Target", "Class-Name", "x"], ("class_name", "target")) == "Class-Name"
-    assert named(["x"], ("y",)) is None
+def test_a_name_is_picked_in_the_order_of_preference():
+    assert pick_column(["Target", "Class-Name", "x"], ("class_name", "target")) == "Class-Name"
+    assert pick_column(["x"], ("y",)) is None

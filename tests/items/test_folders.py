@@ -53,17 +53,18 @@ def test_a_link_to_a_folder_above_does_not_run_forever(folder):
 
 
 @pytest.mark.parametrize(
-    ("names", "options", "words"),
+    ("names", "options", "words", "option"),
     [
-        (["notes.txt"], {}, "holds no pictures"),
-        (["train/a/1.png", "test/a/1.png"], {}, "parts of a dataset .test, train., not labels"),
-        (["a/1.png"], {"label": "x", "split": ("a", "b")}, "label=, split= cannot be used"),
-        (["a/1.png"], {"kind": "text"}, "holds images, asked was kind='text'"),
+        (["notes.txt"], {}, "holds no pictures", None),
+        (["train/a/1.png", "test/a/1.png"], {}, "parts of a dataset .test, train., not labels", None),
+        (["a/1.png"], {"label": "x", "split": ("a", "b")}, "'label', 'split' cannot be used", "label"),
+        (["a/1.png"], {"kind": "text"}, "holds images, not texts", "kind"),
     ],
 )
-def test_one_clear_error(folder, names, options, words):
-    with pytest.raises(InputError, match=words):
+def test_one_clear_error(folder, names, options, words, option):
+    with pytest.raises(InputError, match=words) as caught:
         read_items(folder(*names), **options)
+    assert caught.value.option == option
 
 
 def test_a_class_called_train_is_a_class(folder):

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import read_items
+from vbcgcd.items.from_table import open_table
+from vbcgcd.items.tables import TABLES
 
 
 @pytest.fixture
@@ -17,6 +19,26 @@ def table(tmp_path):
         return path
 
     return write
+
+
+@pytest.mark.parametrize("ending", TABLES)
+def test_an_empty_file_is_said_to_be_empty(tmp_path, ending):
+    path = tmp_path / f"t{ending}"
+    path.touch()
+    with pytest.raises(InputError, match="is empty"):
+        open_table(path)
+
+
+def test_other_endings_are_no_tables(tmp_path):
+    with pytest.raises(InputError, match=r"is not a table; .*\.csv"):
+        open_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize(("ending", "text"), [(".CSV", "a,b\n1,2\n"), (".ndjson", '{"a": 1, "b": 2}')])
+def test_endings_are_known_in_any_case(tmp_path, ending, text):
+    path = tmp_path / f"t{ending}"
+    path.write_text(text)
+    assert open_table(path).names == ["a", "b"]
 
 
 def test_a_partly_labelled_table(table):
@@ -41,8 +63,9 @@ def test_ids_name_the_items_if_they_differ(table):
     repeated = read_items(table("id,text\na,x\na,y\n"))
     assert repeated.references == ["0", "1"]
     assert "id" not in repeated.columns
-    with pytest.raises(InputError, match="does not name the rows"):
+    with pytest.raises(InputError, match="empty or equal") as caught:
         read_items(table("id,text\na,x\na,y\n"), id="id")
+    assert caught.value.option == "id"
 
 
 def test_images_are_relative_to_the_table(table, tmp_path):
@@ -100,8 +123,10 @@ def test_embeddings_of_a_table_are_the_written_numbers(table):
     ],
 )
 def test_one_clear_error(table, text, name, options, words):
-    with pytest.raises(InputError, match=words):
+    with pytest.raises(InputError, match=words) as caught:
         read_items(table(text, name), **options)
+    if options and "holds" not in words:
+        assert caught.value.option == next(iter(options))
 
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=8).filter(str.strip)

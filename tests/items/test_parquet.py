@@ -53,7 +53,7 @@ def test_types_of_the_file_are_kept(written):
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [
-        ({"v": [[1.0, 2.0], [1.0]]}, {}, "row 1: 1 numbers, the rows before have 2"),
+        ({"v": [[1.0, 2.0], [1.0]]}, {}, "row 1: 1 numbers, but the rows before have 2"),
         ({"v": [[1.0, 2.0], None]}, {}, "row 1: an empty cell is not a list"),
         (
             {"v": [[1.0, float("nan")]]},

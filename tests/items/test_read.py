@@ -9,18 +9,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items import read_items
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(InputError, match="There is no file or folder"):
+    with pytest.raises(MissingFileError, match="There is no file or folder"):
         read_items(tmp_path / "none.csv")
 
 
-def test_an_ending_that_is_not_known(tmp_path):
+def test_an_unsupported_file_type(tmp_path):
     (tmp_path / "a.xlsx").touch()
-    with pytest.raises(InputError, match=r"not known by its ending; known are \.csv"):
+    with pytest.raises(InputError, match=r"Unsupported file type '\.xlsx' of .*; use CSV"):
         read_items(tmp_path / "a.xlsx")
 
 
@@ -44,8 +44,8 @@ def test_no_heavy_library_is_imported():
         "import sys, sklearn.exceptions; before = set(sys.modules); import vbcgcd.items; "
         "print(*({'torch', 'PIL', 'pandas', 'pyarrow', 'polars'} & (set(sys.modules) - before)))"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""
+    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert process.stdout.strip() == ""
 
 
 def start(ending):

@@ -1,34 +1,105 @@
+import csv
+import json
+
 import numpy as np
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.tables import TABLES, Block, open_table
+from vbcgcd.items.tables import BLOCK, Block, DelimitedTable, JsonlTable
 
 
-@pytest.mark.parametrize("ending", TABLES)
-def test_an_empty_file_is_said_to_be_empty(tmp_path, ending):
-    path = tmp_path / f"t{ending}"
-    path.touch()
-    with pytest.raises(InputError, match="is empty"):
-        open_table(path)
+@pytest.fixture
+def written(tmp_path):
+    def write(content, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return write
 
 
-def test_other_endings_are_no_tables(tmp_path):
-    with pytest.raises(InputError, match=r"tables end in \.csv"):
-        open_table(tmp_path / "t.xlsx")
-
-
-@pytest.mark.parametrize(("ending", "text"), [(".CSV", "a,b\n1,2\n"), (".ndjson", '{"a": 1, "b": 2}')])
-def test_endings_are_known_in_any_case(tmp_path, ending, text):
-    path = tmp_path / f"t{ending}"
-    path.write_text(text)
-    assert open_table(path).names == ["a", "b"]
-
-
-def test_a_filtered_block_keeps_rows_together():
+def test_a_block_with_fewer_rows_keeps_them_together():
     block = Block({"a": ["x", "y", "z"], "b": np.arange(6).reshape(3, 2)}, [5, 6, 9])
-    kept = block.filtered(np.array([True, False, True]))
+    kept = block.filter(np.array([True, False, True]))
     assert kept.columns["a"] == ["x", "z"]
     assert kept.columns["b"].tolist() == [[0, 1], [4, 5]]
     assert kept.places == [5, 9]
-    assert block.filtered(np.ones(3, dtype=bool)) is block
+    assert block.filter(np.ones(3, dtype=bool)) is block
+
+
+def all_rows(path):
+    table = DelimitedTable(path)
+    blocks = list(table.blocks(table.names))
+    return {name: [c for b in blocks for c in b.columns[name]] for name in table.names}
+
+
+def test_a_byte_order_mark_blank_lines_and_quotes(written):
+    path = written(b'\xef\xbb\xbfa, b \r\n1,"x, y"\r\n\r\n2,"two\nlines"\r\n')
+    assert all_rows(path) == {"a": ["1", "2"], "b": ["x, y", "two\nlines"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("t.csv", "a;b\n1;2,5\n"), ("t.csv", "a\tb\n1\t2,5\n"), ("t.tsv", "a\tb\n1\t2,5\n")]
+)
+def test_the_delimiter_is_that_of_the_header(written, name, text):
+    assert all_rows(written(text, name)) == {"a": ["1"], "b": ["2,5"]}
+
+
+def test_blocks_hold_the_asked_columns_and_the_lines(written):
+    path = written("a,b\n" + "".join(f"{i},x\n" for i in range(BLOCK + 5)))
+    blocks = list(DelimitedTable(path).blocks(["a"]))
+    assert [len(b.places) for b in blocks] == [BLOCK, 5]
+    assert list(blocks[1].columns) == ["a"]
+    assert blocks[1].places[0] == BLOCK + 2
+
+
+def test_a_huge_cell_is_read_and_the_limit_of_the_process_stays(written):
+    before = csv.field_size_limit()
+    huge = "x" * (before + 10)
+    assert all_rows(written(f"a,b\n1,{huge}\n"))["b"] == [huge]
+    assert csv.field_size_limit() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n1,2\n1,2,3\n", "Line 3 .* 3 cells, but the header has 2"),
+        (b"a,b\n1\n", "Line 2 .* 1 cell, but the header has 2"),
+        (b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
+        (b"a,b\n1,caf\xe9\n", "not UTF-8 in line 2 .*0xe9 at column 6"),
+        ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
+        (b'a,b\n1,"open\n', "near line 2 .* quote"),
+        (b"0.5,text\n0.1,x\n", "holds the value '0.5'; it must name the columns"),
+        (b"\n\n", "no header"),
+        (b",,\n1,2,3\n", "no header"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(written, content, words):
+    with pytest.raises(InputError, match=words):
+        all_rows(written(content))
+
+
+def test_keys_of_all_lines_are_columns_and_missing_keys_are_none(written):
+    lines = [json.dumps({"a": i}) for i in range(BLOCK)] + ["", '{"b": "é", "a": null}']
+    table = JsonlTable(written("\ufeff" + "\n".join(lines)))
+    assert table.names == ["a", "b"]
+    first, second = table.blocks(["b", "a"])
+    assert first.columns["b"] == [None] * BLOCK
+    assert second.columns == {"b": ["é"], "a": [None]}
+    assert second.places == [BLOCK + 2]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ('{"a": 1}\n{"a": \n', "Line 2 .* is not JSON"),
+        ('{"a": 1}\n[1]\n', "Line 2 .* holds a list"),
+        ('{"a": 1, "a": 2}', "more than one column named 'a'"),
+        ('{"a": ' + "[" * 100_000, "Line 1 .* is not JSON"),
+        ('{"a": ' + "1" * 5000 + "}", "Line 1 .* is not JSON"),
+        (b'{"a": 1}\n{"a": "\xff"}\n', "not UTF-8 in line 2"),
+    ],
+)
+def test_what_is_wrong_is_said(written, content, words):
+    with pytest.raises(InputError, match=words):
+        JsonlTable(written(content))

@@ -42,11 +42,11 @@ def check_output(output: Path, data: Path) -> None:
 
 def write_predictions(answers: Predictions, output: Path) -> None:
     """Write one row for each item; on any error the file stays as it was."""
-    from vbcgcd.archive import written_whole
+    from vbcgcd.atomic import atomic_file
 
     write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[output.suffix.lower()]
     try:
-        with written_whole(output) as file:
+        with atomic_file(output) as file:
             write(answers, file)
     except OSError as error:
         raise DiskError.writing(output, error) from None

@@ -1,11 +1,12 @@
-"""Anything -> vectors: pictures, texts and arrays, embedded once and kept."""
+"""Pictures, texts and arrays -> vectors, each computed once and cached."""
 
 from vbcgcd.embed.cache import cache_folder
 from vbcgcd.embed.files import embed_file, embed_parts
 from vbcgcd.embed.protocol import Embedder
 from vbcgcd.embed.registry import embedder
-from vbcgcd.embed.result import EmbedResult, Failure
+from vbcgcd.embed.result import EmbedResult
 from vbcgcd.embed.run import embed_items
+from vbcgcd.items import Failure
 
 __all__ = [
     "EmbedResult",

@@ -1,13 +1,15 @@
-"""Embeddings on disk, so that nothing is computed twice: append-only shards in a folder for each embedder."""
+"""The cache of embeddings: digests of items and embedders, and append-only shards on disk under them."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
 import time
 import uuid
 import warnings
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,45 +18,103 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from vbcgcd.archive import META, write_archive
-from vbcgcd.embed.hashing import KEY_BYTES
+from vbcgcd.atomic import atomic_file
+from vbcgcd.embed.protocol import ItemError
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 KIND, VERSION = "embeddings", 1
-_A_DAY = 86_400
+KEY_BYTES = 16
+_DAY_SECONDS = 86_400
 
-__all__ = ["VectorCache", "cache_folder"]
+__all__ = [
+    "KEY_BYTES",
+    "VectorCache",
+    "cache_folder",
+    "digest_of",
+    "item_key",
+    "state_digest",
+    "view_key",
+]
+
+
+def item_key(value: Any) -> bytes:
+    """Digest of a text, of the bytes of a file, or of an array with its shape and type."""
+    digest = hashlib.blake2b(digest_size=KEY_BYTES)
+    if isinstance(value, str):
+        digest.update(b"text:" + value.encode("utf-8", "surrogatepass"))
+    elif isinstance(value, Path):
+        digest.update(b"file:")
+        try:
+            with value.open("rb") as file:
+                while block := file.read(1 << 20):
+                    digest.update(block)
+        except OSError as error:
+            raise ItemError(f"cannot be read: {error.strerror or error}") from None
+    else:
+        array = np.ascontiguousarray(value)
+        digest.update(f"array:{array.dtype.str}:{array.shape}:".encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
+    return digest.digest()
+
+
+def view_key(key: bytes, view: int, seed: int, recipe: Mapping[str, Any]) -> bytes:
+    """Digest of one random view of an item."""
+    text = json.dumps([view, seed, recipe], sort_keys=True).encode()
+    return hashlib.blake2b(key + text, digest_size=KEY_BYTES).digest()
+
+
+def state_digest(tensors: Mapping[str, Any]) -> str:
+    """Digest of the names, types, shapes and values of a torch state dict."""
+    import torch
+
+    digest = hashlib.blake2b(digest_size=16)
+    for name in sorted(tensors):
+        array = tensors[name].detach().cpu()
+        digest.update(f"{name}:{array.dtype}:{tuple(array.shape)}:".encode())
+        # A scalar has no dimension to view as bytes, bfloat16 has no NumPy type: flatten, then view.
+        flat = array.contiguous().reshape(-1)
+        digest.update(flat.view(torch.uint8).numpy().data)
+    return digest.hexdigest()
+
+
+def digest_of(values: Mapping[str, Any]) -> str:
+    """Digest of JSON values, independent of the order of their keys."""
+    text = json.dumps(values, sort_keys=True, default=list).encode()
+    return hashlib.blake2b(text, digest_size=16).hexdigest()
 
 
 def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
     """``folder``, else the environment variable VBCGCD_CACHE, else ``~/.cache/vbcgcd``.
 
-    ``XDG_CACHE_HOME`` takes the place of ``~/.cache`` where it is set.
+    ``XDG_CACHE_HOME`` replaces ``~/.cache`` where it is set.
     """
     if folder is not None:
         return Path(folder).expanduser()
-    if named := os.environ.get("VBCGCD_CACHE"):
-        return Path(named).expanduser()
+    if variable := os.environ.get("VBCGCD_CACHE"):
+        return Path(variable).expanduser()
     base = os.environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache") / "vbcgcd"
 
 
 class VectorCache:
-    """The kept vectors of one embedder.
+    """The cached vectors of one embedder.
 
-    Every ``put`` writes one shard (a safetensors file with keys and vectors) aside, syncs it and renames it
-    to a name that no other process uses; readers see whole shards or none. ``close`` joins the shards of this
-    process into one. A shard that is cut off or of another embedder is passed over with a warning. Where
-    nothing can be written (a full disk, no permission), ``problem`` says so and embedding goes on without.
+    Every ``put`` atomically writes one shard (a safetensors file with keys and vectors) under a name that no
+    other process uses; readers see complete shards or none. ``close`` joins the shards of this process into
+    one. A shard that is truncated or belongs to another embedder is ignored with a warning. Where nothing can
+    be written (a full disk, no permission), ``problem`` says so and embedding continues without the cache.
 
     Parameters
     ----------
     folder : path
-        As given by ``cache_folder``.
+        The folder of all caches; see ``cache_folder``.
     fingerprint : str
+        Of the embedder; its shards are in a subfolder of this name.
     dimension : int
+        Length of a vector.
     name : str
-        Of the embedder, noted for people.
+        Of the embedder; written beside the shards for people to read.
     """
 
     def __init__(self, folder: Path, fingerprint: str, dimension: int, *, name: str = "") -> None:
@@ -62,29 +122,29 @@ class VectorCache:
         self.fingerprint = fingerprint
         self.dimension = dimension
         self.problem: str | None = None
-        self._where: dict[bytes, tuple[Path, int]] = {}
-        self._mine: list[Path] = []
-        self._known: set[Path] = set()
+        self._locations: dict[bytes, tuple[Path, int]] = {}
+        self._own_shards: list[Path] = []
+        self._scanned: set[Path] = set()
         self._open(name)
 
     def __contains__(self, key: bytes) -> bool:
-        return key in self._where
+        return key in self._locations
 
     def __len__(self) -> int:
-        return len(self._where)
+        return len(self._locations)
 
     def get(self, keys: list[bytes]) -> tuple[Array, Array]:
-        """Vectors (N, D) and a mask (N,) of the keys that were found; rows not found are zero."""
+        """Vectors (N, D) and a mask (N,) of the keys that are cached; the other rows are zero."""
         vectors = np.zeros((len(keys), self.dimension), dtype=np.float32)
-        found = self._fill(keys, vectors, np.zeros(len(keys), dtype=bool))
-        if not found.all():
+        hits = self._fill(keys, vectors, np.zeros(len(keys), dtype=bool))
+        if not hits.all():
             # Another process may have joined its shards since: their vectors are in a new file.
             self._scan()
-            found = self._fill(keys, vectors, found)
-        return vectors, found
+            hits = self._fill(keys, vectors, hits)
+        return vectors, hits
 
     def put(self, keys: list[bytes], vectors: Array) -> None:
-        """Keep vectors (N, D) under their keys."""
+        """Store vectors (N, D) under their keys."""
         if self.problem is not None or not keys:
             return
         path = self.folder / f"{time.time_ns():020d}-{uuid.uuid4().hex}.safetensors"
@@ -93,20 +153,20 @@ class VectorCache:
         try:
             write_archive(path, KIND, VERSION, arrays, {"fingerprint": self.fingerprint})
         except (OSError, InputError) as error:
-            self.problem = f"embeddings are no longer kept in {self.folder}: {error}"
+            self.problem = f"Embeddings are no longer cached in {self.folder}: {error}"
             return
-        self._mine.append(path)
-        self._known.add(path)
-        self._where.update({key: (path, row) for row, key in enumerate(keys)})
+        self._own_shards.append(path)
+        self._scanned.add(path)
+        self._locations.update({key: (path, row) for row, key in enumerate(keys)})
 
     def close(self) -> None:
-        """Join the shards that this object wrote into one."""
-        if len(self._mine) < 2 or self.problem is not None:
+        """Join the shards written by this object into one."""
+        if len(self._own_shards) < 2 or self.problem is not None:
             return
-        old, self._mine = self._mine, []
-        keys = [key for key, (path, _) in self._where.items() if path in set(old)]
-        vectors, found = self.get(keys)
-        self.put([key for key, ok in zip(keys, found, strict=True) if ok], vectors[found])
+        old, self._own_shards = self._own_shards, []
+        keys = [key for key, (path, _) in self._locations.items() if path in set(old)]
+        vectors, hits = self.get(keys)
+        self.put([key for key, hit in zip(keys, hits, strict=True) if hit], vectors[hits])
         if self.problem is None:
             for path in old:
                 path.unlink(missing_ok=True)
@@ -116,47 +176,49 @@ class VectorCache:
             self.folder.mkdir(parents=True, exist_ok=True)
             about = self.folder / "about.json"
             if not about.exists():
-                about.write_text(json.dumps({"embedder": name, "dimension": self.dimension}) + "\n")
+                text = json.dumps({"embedder": name, "dimension": self.dimension}) + "\n"
+                with atomic_file(about) as out:
+                    out.write(text.encode())
             self._sweep()
         except OSError as error:
-            self.problem = f"embeddings are not kept: {error}"
+            self.problem = f"Embeddings are not cached: {error}"
         self._scan()
 
     def _sweep(self) -> None:
-        """Remove what a killed process left half-written a day ago or earlier."""
+        """Remove files that a killed process left half-written more than a day ago."""
         for path in self.folder.glob(".*.safetensors.*"):
             with contextlib.suppress(OSError):
-                if time.time() - path.stat().st_mtime > _A_DAY:
+                if time.time() - path.stat().st_mtime > _DAY_SECONDS:
                     path.unlink()
 
     def _scan(self) -> None:
-        """Note the keys of shards not seen before."""
+        """Index the keys of shards not scanned before."""
         present = sorted(self.folder.glob("*.safetensors")) if self.folder.is_dir() else []
         bad: list[str] = []
         for path in present:
-            if path in self._known:
+            if path in self._scanned:
                 continue
-            self._known.add(path)
+            self._scanned.add(path)
             try:
                 keys = self._keys(path)
             except (SafetensorError, OSError, KeyError, ValueError) as error:
                 if path.exists():
                     bad.append(f"{path.name} ({str(error).splitlines()[0][:80]})")
                 continue
-            self._where.update({key: (path, row) for row, key in enumerate(keys)})
+            self._locations.update({key: (path, row) for row, key in enumerate(keys)})
         if bad:
             warnings.warn(
-                f"{len(bad)} files in {self.folder} are cut off or foreign and were passed over: "
+                f"{len(bad)} files in {self.folder} are damaged or not of this embedder and were ignored: "
                 f"{', '.join(bad[:3])}. They can be deleted.",
                 stacklevel=4,
             )
 
     def _keys(self, path: Path) -> list[bytes]:
         with safe_open(str(path), framework="numpy") as shard:
-            said = json.loads((shard.metadata() or {}).get(META, "{}"))
-            if said.get("kind") != KIND or said.get("values", {}).get("fingerprint") != self.fingerprint:
+            meta = json.loads((shard.metadata() or {}).get(META, "{}"))
+            if meta.get("kind") != KIND or meta.get("values", {}).get("fingerprint") != self.fingerprint:
                 raise ValueError("of another embedder")
-            if said["version"] > VERSION:
+            if meta["version"] > VERSION:
                 raise ValueError("of a later release")
             table = shard.get_tensor("keys")
             shape = shard.get_slice("vectors").get_shape()
@@ -165,20 +227,20 @@ class VectorCache:
         data = table.tobytes()
         return [data[i : i + KEY_BYTES] for i in range(0, len(data), KEY_BYTES)]
 
-    def _fill(self, keys: list[bytes], vectors: Array, found: Array) -> Array:
-        """Read each shard that is needed once."""
+    def _fill(self, keys: list[bytes], vectors: Array, hits: Array) -> Array:
+        """Fill in the vectors that are cached, reading each shard once; the mask (N,) of all hits."""
         wanted: dict[Path, list[tuple[int, int]]] = {}
         for place, key in enumerate(keys):
-            if not found[place] and key in self._where:
-                path, row = self._where[key]
+            if not hits[place] and key in self._locations:
+                path, row = self._locations[key]
                 wanted.setdefault(path, []).append((place, row))
         for path, pairs in wanted.items():
             places, rows = (np.array(part) for part in zip(*pairs, strict=True))
             try:
                 with safe_open(str(path), framework="numpy") as shard:
                     vectors[places] = shard.get_tensor("vectors")[rows]
-                found[places] = True
+                hits[places] = True
             except (SafetensorError, OSError):
                 for place in places:
-                    self._where.pop(keys[place], None)
-        return found
+                    self._locations.pop(keys[place], None)
+        return hits

@@ -1,4 +1,4 @@
-"""Weights of vision transformers in the files people have: original DINO and DINOv2, transformers, timm."""
+"""Weights of vision transformers from files of DINO, DINOv2, transformers and timm."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from vbcgcd.errors import InputError
 
 Tensors = dict[str, Any]
 
-#: Keys under which training code wraps the weights, the one to embed with first.
+#: Keys under which training code wraps the weights; the first one present is used.
 WRAPPERS = ("teacher", "model_ema", "ema", "student", "state_dict", "model", "backbone")
-#: Prefixes that training code puts before the names of a backbone.
+#: Prefixes that training code puts before the tensor names of a backbone.
 PREFIXES = (
     "module.",
     "_orig_mod.",
@@ -36,12 +36,12 @@ __all__ = ["Architecture", "hub_tensors", "infer_architecture", "read_tensors"]
 
 @dataclass(frozen=True)
 class Architecture:
-    """What the shapes of the tensors say about a vision transformer.
+    """The architecture of a vision transformer, as its tensor shapes tell it.
 
     Parameters
     ----------
     family : {'vit', 'dinov2', 'dinov2_with_registers'}
-        Model type of transformers: with LayerScale it is DINOv2's, without it is the plain one of DINO.
+        Model type of transformers: DINOv2 with LayerScale, the plain one of DINO without.
     dimension, depth, heads, patch, image : int
         Width, number of blocks, attention heads, side of a patch, side of the pictures trained on.
     mlp : int
@@ -68,17 +68,17 @@ def read_tensors(path: Path) -> Tensors:
 
     PyTorch files are read with ``weights_only=True``: nothing in them is executed.
     """
-    found = _safetensors(path) if path.suffix == ".safetensors" else _pytorch(path)
+    content = _safetensors(path) if path.suffix == ".safetensors" else _pytorch(path)
     for key in WRAPPERS:
-        if isinstance(found.get(key), dict) and any(hasattr(v, "shape") for v in found[key].values()):
-            found = found[key]
-    tensors = {str(k): v for k, v in found.items() if hasattr(v, "shape")}
+        if isinstance(content.get(key), dict) and any(hasattr(v, "shape") for v in content[key].values()):
+            content = content[key]
+    tensors = {str(k): v for k, v in content.items() if hasattr(v, "shape")}
     tensors = _without_prefixes(tensors)
     if "cls_token" not in tensors and "embeddings.cls_token" not in tensors:
-        some = ", ".join(list(tensors)[:4]) or ", ".join(map(str, list(found)[:4])) or "nothing"
+        some = ", ".join(list(tensors)[:4]) or ", ".join(map(str, list(content)[:4])) or "nothing"
         raise InputError(
-            f"{path} holds no vision transformer: a tensor 'cls_token' is missing (found {some}, ...); "
-            "give a DINO or DINOv2 checkpoint, or a folder written by transformers' save_pretrained."
+            f"{path} holds no vision transformer: the tensor 'cls_token' is missing (it has {some}, ...); "
+            "use a DINO or DINOv2 checkpoint, or a folder written by transformers' save_pretrained."
         )
     return tensors
 
@@ -109,29 +109,29 @@ def _pytorch(path: Path) -> dict[str, Any]:
         # DINO's training checkpoints carry their command line, a Namespace of plain values.
         with warnings.catch_warnings(), torch.serialization.safe_globals([argparse.Namespace]):
             warnings.filterwarnings("ignore", message=".*TypedStorage is deprecated")
-            found = torch.load(path, map_location="cpu", weights_only=True)
+            content = torch.load(path, map_location="cpu", weights_only=True)
     except failures as error:
         raise _unreadable(path, error) from None
-    if not isinstance(found, dict):
-        raise InputError(f"{path} holds a {type(found).__name__}, expected the weights of a model by name.")
-    return found
+    if not isinstance(content, dict):
+        raise InputError(f"{path} holds a {type(content).__name__}, expected the named weights of a model.")
+    return content
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
     reason = str(error).strip().split("\n")[0][:160] or type(error).__name__
     return InputError(
-        f"{path} cannot be read as model weights ({reason}); the file is incomplete or of another kind: "
-        "copy it again, or give a .pth, .bin or .safetensors file or a folder with a config.json."
+        f"{path} cannot be read as model weights ({reason}); the file is incomplete or of another kind. "
+        "Copy it again, or use a .pth, .bin or .safetensors file or a folder with a config.json."
     )
 
 
 def _without_prefixes(tensors: Tensors) -> Tensors:
-    """The names without the prefixes before the backbone, and without what belongs to other parts."""
+    """The tensors of the backbone alone, without the prefixes before their names."""
     while True:
         for prefix in PREFIXES:
-            mine = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
-            if any(k.endswith("cls_token") for k in mine):
-                tensors = mine
+            inner = {k.removeprefix(prefix): v for k, v in tensors.items() if k.startswith(prefix)}
+            if any(k.endswith("cls_token") for k in inner):
+                tensors = inner
                 break
         else:
             return tensors
@@ -140,8 +140,8 @@ def _without_prefixes(tensors: Tensors) -> Tensors:
 def infer_architecture(tensors: Tensors, *, heads: int | None = None) -> Architecture:
     """Architecture from tensor shapes, in the original or the transformers naming.
 
-    The number of heads leaves no trace in the shapes. Every DINO and DINOv2 model has heads of 64
-    values, so ``heads`` is ``dimension // 64`` unless it is given.
+    The number of heads leaves no trace in the shapes. Every DINO and DINOv2 model has heads of 64 values, so
+    None takes ``dimension // 64``.
     """
     t = hub_tensors(tensors)
     try:
@@ -154,8 +154,8 @@ def infer_architecture(tensors: Tensors, *, heads: int | None = None) -> Archite
         width = t[f"encoder.layer.0.{fc1}.weight"].shape[1 if swiglu else 0]
     except (KeyError, ValueError) as error:
         raise InputError(
-            f"The weights are not a whole vision transformer: {error} is missing or of an unknown shape; "
-            "give the file of the backbone itself."
+            f"The weights are not a complete vision transformer: {error} is missing or has an unknown shape; "
+            "use the file of the backbone itself."
         ) from None
     grid = math.isqrt(positions)
     if grid * grid != positions:
@@ -179,8 +179,9 @@ def _heads(dimension: int, heads: int | None) -> int:
     count = heads if heads is not None else max(dimension // 64, 1)
     if count < 1 or dimension % count:
         raise InputError(
-            f"heads must divide the width {dimension}, got {count}; give heads=... as in the model's "
-            "description (the file does not say it)."
+            f"heads must divide the width {dimension}, got {count}; set the option 'heads' to the number in "
+            "the description of the model (the file does not hold it).",
+            option="heads",
         )
     return count
 
@@ -215,9 +216,9 @@ _STEM = {
 
 
 def hub_tensors(tensors: Tensors) -> Tensors:
-    """Tensors under the names that transformers keeps on disk; heads and poolers left out.
+    """Tensors under the names that transformers uses on disk, without heads and poolers.
 
-    The names on disk do not change between releases of transformers, its module names do.
+    Its names on disk stay the same between releases; its module names do not.
     """
     if "embeddings.cls_token" in tensors:
         return {k: v for k, v in tensors.items() if not k.startswith(("pooler.", "classifier."))}

@@ -1,4 +1,4 @@
-"""Where and how precisely backbones run, and what has to be installed for it."""
+"""Where and how precisely backbones run, and which packages that takes."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from typing import Any
 
 from vbcgcd.errors import InputError
 
-#: Precisions of a forward pass; ``float32`` everywhere, the others where the device is built for them.
+#: Precisions of a forward pass; ``float32`` works everywhere, the others where the device supports them.
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 __all__ = ["PRECISIONS", "autocast", "choose_device", "quiet_transformers", "require"]
 
 
 def require(*modules: str, extra: str) -> None:
-    """Raise unless all ``modules`` can be imported; name the extra that brings them."""
+    """Raise unless all ``modules`` can be imported; the error names the extra that installs them."""
     missing = [m for m in modules if importlib.util.find_spec(m) is None]
     if missing:
         raise InputError(
-            f"This embedder needs {', '.join(missing)}, not installed here; install it with "
+            f"This embedder needs {', '.join(missing)}, which is not installed; install it with "
             f"pip install 'vbcgcd[{extra}]'."
         )
 
 
 def choose_device(device: str | None = None) -> Any:
-    """``torch.device`` by name; None takes the first of CUDA, Apple's MPS and the processor."""
+    """``torch.device`` by name; None takes the first available of CUDA, Apple's MPS and the CPU."""
     import torch
 
     if device is None:
@@ -34,13 +34,18 @@ def choose_device(device: str | None = None) -> Any:
             return torch.device("cuda")
         return torch.device("mps" if torch.backends.mps.is_available() else "cpu")
     try:
-        chosen = torch.device(device)
+        target = torch.device(device)
     except RuntimeError:
-        raise InputError(f"device must be 'cpu', 'cuda', 'cuda:N' or 'mps', got {device!r}.") from None
+        raise InputError(
+            f"device must be 'cpu', 'cuda', 'cuda:N' or 'mps', got {device!r}.", option="device"
+        ) from None
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
-    if not present.get(chosen.type, True):
-        raise InputError(f"device {device!r} is not present on this machine; use 'cpu' or None.")
-    return chosen
+    if not present.get(target.type, True):
+        raise InputError(
+            f"device {device!r} is not available on this machine; use 'cpu', or leave it out.",
+            option="device",
+        )
+    return target
 
 
 def autocast(device: Any, precision: str) -> Any:
@@ -54,7 +59,7 @@ def autocast(device: Any, precision: str) -> Any:
 
 @contextlib.contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """No progress bars and load reports of transformers: what matters of them is raised."""
+    """Silence the progress bars and load reports of transformers; real problems are raised as errors."""
     import transformers
 
     logging: Any = transformers.utils.logging

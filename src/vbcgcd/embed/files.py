@@ -1,4 +1,4 @@
-"""A dataset on disk -> one ``.npz`` file of embeddings."""
+"""From a dataset on disk to one ``.npz`` file of embeddings."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import written_whole
+from vbcgcd.atomic import atomic_file
 from vbcgcd.embed.protocol import Embedder
 from vbcgcd.embed.registry import embedder as make_embedder
 from vbcgcd.embed.result import EmbedResult
 from vbcgcd.embed.run import embed_items
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError, MissingFileError
 from vbcgcd.items import Items, read_items
 
 Array = NDArray[Any]
@@ -26,12 +26,13 @@ __all__ = ["EmbeddedFile", "embed_file", "embed_parts", "write_arrays"]
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedFile:
-    """What ``embed_file`` wrote.
+    """The file that ``embed_file`` or ``embed_parts`` wrote.
 
     Parameters
     ----------
     path : Path
     embedder, fingerprint : str
+        Name and fingerprint of the embedder.
     parts : dict of str to EmbedResult
         ``{"": ...}``, or ``{"train": ..., "test": ...}`` for a dataset of two parts.
     """
@@ -47,9 +48,9 @@ class EmbeddedFile:
         return sum(len(part.rows) for part in self.parts.values())
 
     def summary(self) -> str:
-        """All that went wrong, part by part; empty if nothing did."""
-        said = {name: part.summary() for name, part in self.parts.items()}
-        return "\n".join(f"{name}: {text}" if name else text for name, text in said.items() if text)
+        """Everything that went wrong, part by part; empty if nothing did."""
+        texts = {name: part.summary() for name, part in self.parts.items()}
+        return "\n".join(f"{name}: {text}" if name else text for name, text in texts.items() if text)
 
 
 def embed_file(
@@ -66,18 +67,19 @@ def embed_file(
     """Embed a table, a folder of pictures or a NumPy file into an ``.npz`` file.
 
     The file holds ``x`` float32 (n, D), ``y`` (n,) where there are labels, and ``references`` (n,).
-    ``embedder`` and ``fingerprint`` say what made the vectors. It appears complete or not at all.
+    ``embedder`` and ``fingerprint`` identify what computed the vectors. The file appears complete or not at
+    all.
 
     Parameters
     ----------
     data_path : str or Path
-        As in ``vbcgcd.items.read_items``.
+        The table, folder or NumPy file; see ``vbcgcd.items.read_items``.
     out_path : str or Path
-        Ends in ``.npz``.
+        Where to write; ends in ``.npz``.
     embedder, options, cache, progress, workers
-        As in ``embed_parts``.
+        How to embed; see ``embed_parts``.
     **columns
-        ``kind``, ``text``, ``image``, ``label``, ``embedding``, ``id`` of ``vbcgcd.items.read_items``.
+        ``kind``, ``text``, ``image``, ``label``, ``embedding`` and ``id`` of ``vbcgcd.items.read_items``.
 
     Returns
     -------
@@ -114,16 +116,17 @@ def embed_parts(
     Parameters
     ----------
     parts : dict of str to Items
+        The items of each part.
     out_path : str or Path
-        Ends in ``.npz``.
+        Where to write; ends in ``.npz``.
     names : sequence of str, optional
-        Names of the categories, where labels are numbers into it.
+        Names of the categories, if labels are indices into them.
     embedder : Embedder, str or Path, optional
-        An embedder, or what ``vbcgcd.embed.embedder`` makes one from.
+        An embedder, or a name or path for ``vbcgcd.embed.embedder``; None takes the offline default.
     options : dict, optional
-        For ``vbcgcd.embed.embedder``, where it makes one.
+        Further options for ``vbcgcd.embed.embedder``, such as ``{"device": "cuda"}``.
     cache, progress, workers
-        As in ``embed_items``.
+        Where to cache vectors, how to show progress, and how many threads prepare items; see ``embed_items``.
 
     Returns
     -------
@@ -131,45 +134,49 @@ def embed_parts(
     """
     target = _check_target(Path(out_path))
     kind = next(iter(parts.values())).kind
-    made: Any = embedder
+    model: Any = embedder
     if embedder is None or isinstance(embedder, str | os.PathLike):
-        made = make_embedder(embedder, kind=kind, **(options or {}))
-    done = {
-        name: embed_items(items, made, cache=cache, progress=progress, workers=workers)
+        model = make_embedder(embedder, kind=kind, **(options or {}))
+    results = {
+        name: embed_items(items, model, cache=cache, progress=progress, workers=workers)
         for name, items in parts.items()
     }
-    for name, result in done.items():
+    for name, result in results.items():
         if not len(result.rows):
-            raise InputError(f"Nothing of {parts[name].source} could be embedded. {result.summary()}")
-    arrays = _arrays(parts, done)
+            raise InputError(f"No item of {parts[name].source} could be embedded. {result.summary()}")
+    arrays = _arrays(parts, results)
     if names is not None:
         arrays["names"] = np.array(names, dtype=np.str_)
-    arrays |= {"embedder": np.array(made.name), "fingerprint": np.array(made.fingerprint)}
+    arrays |= {"embedder": np.array(model.name), "fingerprint": np.array(model.fingerprint)}
     write_arrays(target, arrays)
-    return EmbeddedFile(target, made.name, made.fingerprint, done)
+    return EmbeddedFile(target, model.name, model.fingerprint, results)
 
 
 def _check_target(target: Path, source: Path | None = None) -> Path:
-    """Raise before hours of work if the file cannot be written in the end."""
+    """Raise before hours of work if the file could not be written in the end."""
     if target.suffix.lower() != ".npz":
-        raise InputError(f"The output must end in .npz, got {target}.")
+        raise InputError(f"The output must end in .npz, got {target}.", option="out_path")
     if not target.parent.is_dir():
-        raise InputError(f"Cannot write {target}: there is no folder {target.parent}; make it first.")
+        raise MissingFileError(
+            f"Cannot write {target}: there is no folder {target.parent}; create it first.", option="out_path"
+        )
     if not os.access(target.parent, os.W_OK) or target.is_dir():
-        raise InputError(f"Cannot write {target}; choose a folder that can be written.")
+        raise InputError(f"Cannot write {target}; choose a folder that can be written.", option="out_path")
     if source is not None and target.exists() and source.exists() and target.samefile(source):
-        raise InputError(f"{target} is the data itself; choose another name for the embeddings.")
+        raise InputError(
+            f"{target} is the data itself; choose another name for the embeddings.", option="out_path"
+        )
     return target
 
 
-def _arrays(parts: dict[str, Items], done: dict[str, EmbedResult]) -> dict[str, Array]:
+def _arrays(parts: dict[str, Items], results: dict[str, EmbedResult]) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
-    for name, items in parts.items():
-        kept, prefix = items.take(done[name].rows), f"{name}_" if name else ""
-        arrays[f"{prefix}x"] = done[name].vectors
-        arrays[f"{prefix}references"] = np.array(kept.references, dtype=np.str_)
-        if kept.labels is not None:
-            arrays[f"{prefix}y"] = _plain_labels(kept.labels)
+    for name, result in results.items():
+        items, prefix = parts[name].take(result.rows), f"{name}_" if name else ""
+        arrays[f"{prefix}x"] = result.vectors
+        arrays[f"{prefix}references"] = np.array(items.references, dtype=np.str_)
+        if items.labels is not None:
+            arrays[f"{prefix}y"] = _plain_labels(items.labels)
     return arrays
 
 
@@ -183,12 +190,13 @@ def _plain_labels(labels: Any) -> Array:
 
 
 def write_arrays(target: Path, arrays: dict[str, Array]) -> None:
-    """Write an ``.npz`` file aside, sync it, rename it; on an error the target stays as it was."""
+    """Write an ``.npz`` file atomically; after an error, an existing file is unchanged."""
     try:
-        with written_whole(target) as out:
+        with atomic_file(target) as out:
             np.savez(out, allow_pickle=False, **arrays)
     except OSError as error:
-        raise InputError(
-            f"Cannot write {target}: {error.strerror or error}; the embeddings are in the cache, so after "
-            "making room the same command is quick."
+        raise DiskError(
+            f"Cannot write {target}: {error.strerror or error}; the embeddings are in the cache, so make "
+            "room and run the same command again, which will be quick.",
+            cause=error,
         ) from None

@@ -1,4 +1,4 @@
-"""The embedder that needs no network: the pixels of a small picture. Pillow and NumPy only, no torch."""
+"""The embedder without a neural network: the pixels of a small picture. Pillow and NumPy only, no torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.embed.hashing import digest_of
+from vbcgcd.embed.cache import digest_of
 from vbcgcd.embed.pictures import open_picture
 from vbcgcd.embed.preprocess import INTERPOLATIONS
 from vbcgcd.errors import InputError
@@ -29,20 +29,21 @@ __all__ = ["LARGEST", "NAME", "PixelEmbedder", "pixel_embedder"]
 
 @dataclass(frozen=True)
 class PixelEmbedder:
-    """Pictures brought to a small square and flattened to numbers in [0, 1], row by row from the top.
+    """Pictures resized to a small square and flattened to numbers in [0, 1], row by row from the top.
 
-    For small simple pictures (digits, icons, sensor maps) and for trying things without torch. Photographs
-    need a trained network: their pixels say little about what they show.
+    For small simple pictures (digits, icons, sensor maps) and for trying things out without torch.
+    Photographs need a trained network: their pixels say little about what they show.
 
     Parameters
     ----------
     size : int
-        Side of the square in pixels. The whole picture is squeezed into it, nothing is cut off.
+        Side of the square in pixels. The whole picture is squeezed into it; nothing is cut off.
     grey : bool
-        One number for each pixel, its brightness; otherwise three: red, green, blue.
+        One number per pixel, its brightness; otherwise three: red, green and blue.
     interpolation : {'nearest', 'lanczos', 'bilinear', 'bicubic', 'box', 'hamming'}
-        How Pillow resizes. 'box' takes the mean of the pixels that fall into one.
+        How Pillow resizes. 'box' averages the pixels that fall into one.
     batch_size : int
+        Pictures in one call.
 
     Examples
     --------
@@ -68,14 +69,14 @@ class PixelEmbedder:
 
     @property
     def dimension(self) -> int:
-        """Values in an embedding: one or three for each pixel."""
+        """Length of an embedding: one or three numbers per pixel."""
         return self.size**2 * (1 if self.grey else 3)
 
     @cached_property
     def fingerprint(self) -> str:
         """Digest of size, colours and resampling."""
-        said = {"size": int(self.size), "grey": bool(self.grey), "interpolation": self.interpolation}
-        return digest_of({"model": NAME, **said})
+        recipe = {"size": int(self.size), "grey": bool(self.grey), "interpolation": self.interpolation}
+        return digest_of({"model": NAME, **recipe})
 
     def embed(self, items: Sequence[Any]) -> Array:
         """Vectors (N, D) of paths, uint8 arrays (H, W, 3) or (H, W), or Pillow images."""
@@ -87,7 +88,7 @@ class PixelEmbedder:
         return self._flat(image.resize((self.size, self.size), INTERPOLATIONS.index(self.interpolation)))
 
     def prepare_view(self, item: Any, view: Callable[[Any, tuple[int, int]], Any]) -> Array:
-        """Pixels of one random view: ``view(picture, (height, width))`` makes it."""
+        """Pixels of one random view; ``view(picture, (height, width))`` draws it."""
         return self._flat(view(open_picture(item), (self.size, self.size)).convert(self._mode))
 
     def forward(self, prepared: Sequence[Array]) -> Array:
@@ -108,30 +109,39 @@ class PixelEmbedder:
 def pixel_embedder(
     *, device: str | None = None, precision: str = "float32", batch_size: int = 256, **options: Any
 ) -> PixelEmbedder:
-    """The embedder 'pixels' from the options that every embedder is given.
+    """The embedder 'pixels', created from the options that are common to all embedders.
 
     Parameters
     ----------
     device : {None, 'cpu'}
-        There is no network to put on another device.
+        There is nothing to run on another device.
     precision : {'float32'}
+        The only precision of pixels.
     batch_size : int
+        Pictures in one call.
     **options
         ``size``, ``grey`` and ``interpolation`` of `PixelEmbedder`.
     """
     if device not in (None, "cpu"):
-        raise InputError(f"The embedder 'pixels' runs on the processor, got device {device!r}; leave it out.")
-    if precision != "float32":
-        raise InputError(f"The embedder 'pixels' gives float32, got precision {precision!r}; leave it out.")
-    strange = [name for name in options if name not in ("size", "grey", "interpolation")]
-    if strange:
         raise InputError(
-            f"The embedder 'pixels' has no option {', '.join(map(repr, strange))}; its options are 'size', "
-            "'grey', 'interpolation' and 'batch_size'."
+            f"The embedder 'pixels' runs on the CPU only, got device {device!r}; leave it out.",
+            option="device",
+        )
+    if precision != "float32":
+        raise InputError(
+            f"The embedder 'pixels' gives float32 only, got precision {precision!r}; leave it out.",
+            option="precision",
+        )
+    unknown = [name for name in options if name not in ("size", "grey", "interpolation")]
+    if unknown:
+        raise InputError(
+            f"The embedder 'pixels' has no option {', '.join(map(repr, unknown))}; its options are 'size', "
+            "'grey', 'interpolation' and 'batch_size'.",
+            option=unknown[0],
         )
     if importlib.util.find_spec("PIL") is None:
         raise InputError(
-            "The embedder 'pixels' needs Pillow, not installed here; install it with "
+            "The embedder 'pixels' needs Pillow, which is not installed; install it with "
             "pip install 'vbcgcd[workspace]'."
         )
     return PixelEmbedder(batch_size=batch_size, **options)

@@ -1,4 +1,4 @@
-"""From a picture to the numbers a backbone expects: resize, crop, normalise; Pillow only."""
+"""From a picture to the numbers that a backbone expects: resize, crop, normalise; Pillow only."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = [
 
 
 class Preprocess(Protocol):
-    """What lies between an opened picture and a backbone.
+    """The steps between an opened picture and a backbone.
 
     ``pixels`` runs in worker threads, one picture at a time; ``tensor`` runs on the device, one batch at a
     time.
@@ -44,13 +44,13 @@ class Preprocess(Protocol):
         """One picture, resized and cropped."""
 
     def finished(self, image: Image.Image) -> Array:
-        """The same for a picture that has its final size already."""
+        """Pixels of a picture that already has its final size."""
 
     def tensor(self, batch: Any) -> Any:
         """Float tensor (N, 3, H, W) from the stacked results of ``pixels``."""
 
     def describe(self) -> dict[str, Any]:
-        """Everything that changes the numbers, as JSON values."""
+        """Everything that affects the numbers, as JSON values."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +62,11 @@ class PilPreprocess:
     size : (int, int)
         Height and width after the crop.
     resize : int or None
-        Length of the shorter side before the crop. None: the picture is resized to ``size`` whatever its
-        proportions, and nothing is cropped.
+        Length of the shorter side before the crop. None squeezes the picture into ``size`` whatever its
+        proportions, and crops nothing.
     interpolation : {'nearest', 'lanczos', 'bilinear', 'bicubic', 'box', 'hamming'}
     mean, std : three floats
-        Of the channels red, green, blue, on the scale [0, 1].
+        Mean and standard deviation of the channels red, green and blue, on the scale [0, 1].
 
     Examples
     --------
@@ -130,22 +130,22 @@ class PilPreprocess:
 
 @dataclass(frozen=True)
 class ProcessorPreprocess:
-    """An image processor of transformers, called as it is, where ``PilPreprocess`` cannot say the same."""
+    """An image processor of transformers, for recipes that ``PilPreprocess`` cannot express."""
 
     processor: Any
     size: tuple[int, int]
 
     def pixels(self, image: Image.Image) -> Array:
         """Array (3, H, W) of float32."""
-        done = self.processor(images=image.convert("RGB"), return_tensors="np")
-        return np.asarray(done["pixel_values"][0], dtype=np.float32)
+        outputs = self.processor(images=image.convert("RGB"), return_tensors="np")
+        return np.asarray(outputs["pixel_values"][0], dtype=np.float32)
 
     def finished(self, image: Image.Image) -> Array:
-        """As ``pixels``: only the processor knows how it normalises."""
+        """The same as ``pixels``: only the processor knows how it normalises."""
         return self.pixels(image)
 
     def tensor(self, batch: Any) -> Any:
-        """The batch: the processor has normalised it already."""
+        """The batch itself: the processor has already normalised it."""
         return batch
 
     def describe(self) -> dict[str, Any]:
@@ -162,21 +162,21 @@ _PLAIN = ("ViTImageProcessor", "BitImageProcessor", "CLIPImageProcessor")
 
 
 def from_processor(processor: Any) -> Preprocess:
-    """Our form of an image processor of transformers (its Pillow backend).
+    """The preprocessing of an image processor of transformers (its Pillow backend).
 
     Parameters
     ----------
     processor : transformers.BaseImageProcessor
     """
-    said = processor.to_dict()
-    size, crop = dict(said.get("size") or {}), dict(said.get("crop_size") or {})
-    cropped = bool(said.get("do_center_crop"))
-    kind = str(said.get("image_processor_type", "")).removesuffix("Fast").removesuffix("Pil")
+    recipe = processor.to_dict()
+    size, crop = dict(recipe.get("size") or {}), dict(recipe.get("crop_size") or {})
+    cropped = bool(recipe.get("do_center_crop"))
+    kind = str(recipe.get("image_processor_type", "")).removesuffix("Fast").removesuffix("Pil")
     final = crop if cropped else size
     plain = (
         kind in _PLAIN
-        and all(said.get(k, True) for k in ("do_resize", "do_rescale", "do_normalize"))
-        and said.get("rescale_factor", 1 / 255) == 1 / 255
+        and all(recipe.get(k, True) for k in ("do_resize", "do_rescale", "do_normalize"))
+        and recipe.get("rescale_factor", 1 / 255) == 1 / 255
         and (set(size) == {"shortest_edge"} if cropped else {"height", "width"} <= set(size))
         and {"height", "width"} <= set(final)
     )
@@ -186,7 +186,7 @@ def from_processor(processor: Any) -> Preprocess:
     return PilPreprocess(
         size=(int(final["height"]), int(final["width"])),
         resize=int(size["shortest_edge"]) if cropped else None,
-        interpolation=INTERPOLATIONS[int(said["resample"])],
-        mean=tuple(said["image_mean"]),
-        std=tuple(said["image_std"]),
+        interpolation=INTERPOLATIONS[int(recipe["resample"])],
+        mean=tuple(recipe["image_mean"]),
+        std=tuple(recipe["image_std"]),
     )

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from vbcgcd.embed.arrays import ArrayEmbedder
-from vbcgcd.embed.protocol import Embedder
+from vbcgcd.embed.protocol import ArrayEmbedder, Embedder
 from vbcgcd.errors import InputError, VbcgcdError
 from vbcgcd.validation import check_choice
 
 GROUP = "vbcgcd.embedders"
 
-__all__ = ["GROUP", "embedder", "registered"]
+__all__ = ["GROUP", "embedder", "plugins"]
 
 
 def embedder(
@@ -25,26 +25,27 @@ def embedder(
     precision: str = "float32",
     **options: Any,
 ) -> Embedder:
-    """Make an embedder.
+    """Create an embedder by name.
 
     Parameters
     ----------
     name_or_path : str or path, optional
-        None takes what needs no hub: EfficientNet-Lite0 for images (trained with ImageNet labels),
-        all-MiniLM-L6-v2 for texts. For images otherwise ``'dino-vitb16'``, ``'dino-vits16'``,
-        ``'dinov2-vitb14'``, any model of transformers by hub name or folder, a file of weights,
-        ``'timm:NAME'``, or ``'pixels'``, which needs no torch: the pixels themselves, for digits, icons and
-        other small simple pictures (a folder of this name is ``'./pixels'``). For texts any model of
-        sentence-transformers by hub name or folder. For both, ``'NAME'`` or ``'NAME:ARGUMENT'`` of an
-        installed package that offers embedders.
+        None takes the offline default: EfficientNet-Lite0 for images (trained with ImageNet labels),
+        all-MiniLM-L6-v2 for texts. Other embedders of images are ``'dino-vitb16'``, ``'dino-vits16'``,
+        ``'dinov2-vitb14'``, any model of transformers by hub name or folder, a file of weights, a folder
+        written by ``finetune``, ``'timm:NAME'``, and ``'pixels'``, which needs no torch: the pixels
+        themselves, for digits, icons and other small simple pictures (write ``'./pixels'`` for a folder of
+        this name). Texts are embedded by any model of sentence-transformers, by hub name or folder. For both,
+        ``'NAME'`` or ``'NAME:ARGUMENT'`` selects an embedder of an installed package.
     kind : {'image', 'text', 'embedding'}
-        ``'embedding'`` passes vectors through.
+        What is embedded; ``'embedding'`` passes vectors through.
     device : str, optional
-        ``'cpu'``, ``'cuda'``, ``'mps'``; None takes the fastest present.
+        ``'cpu'``, ``'cuda'``, ``'cuda:1'`` or ``'mps'``; None takes the fastest one available.
     batch_size : int, optional
-        None: 64 pictures (8 on a processor, which is faster there), 256 texts, 256 pictures as pixels.
+        Items in one forward pass; None takes 64 pictures (8 on a CPU, where that is faster), 256 texts, or
+        256 pictures as pixels.
     precision : {'float32', 'bfloat16', 'float16'}
-        Of the forward pass.
+        Arithmetic of the forward pass.
     **options
         Images: ``size``, ``crop``, ``heads`` (see ``load_vit`` and ``efficientnet_lite0``); ``'pixels'``:
         ``size``, ``grey``, ``interpolation`` (see ``PixelEmbedder``). Texts: ``normalise``.
@@ -65,29 +66,32 @@ def embedder(
     options |= {"device": device, "precision": precision}
     if batch_size is not None:
         options["batch_size"] = batch_size
-    found = None if name is None else registered().get(name.partition(":")[0])
+    entry = None if name is None else plugins().get(name.partition(":")[0])
     try:
-        if name is not None and found is not None:
-            return _from_entry(found, name, kind, options)
+        if name is not None and entry is not None:
+            return _from_entry(entry, name, kind, options)
         if kind == "embedding":
             return _array(name)
         return _image(name, options) if kind == "image" else _text(name, options)
     except TypeError as error:
-        if "unexpected keyword argument" not in str(error):
+        unknown = re.search(r"unexpected keyword argument '(\w+)'", str(error))
+        if unknown is None:
             raise
-        raise InputError(
-            f"The embedder {name or 'by default'} for {kind}s takes no such option: {error}."
-        ) from None
+        label = f"The embedder {name!r}" if name else "The default embedder"
+        raise InputError(f"{label} for {kind}s has no option {unknown[1]!r}.", option=unknown[1]) from None
 
 
-def registered() -> dict[str, EntryPoint]:
-    """Entry points of installed packages that offer embedders, by name."""
+def plugins() -> dict[str, EntryPoint]:
+    """Entry points of the installed packages that provide embedders, by name."""
     return {entry.name: entry for entry in entry_points(group=GROUP)}
 
 
 def _array(name: str | None) -> ArrayEmbedder:
     if name not in (None, "array"):
-        raise InputError(f"Embeddings are passed through by 'array', got {name!r}; leave the embedder out.")
+        raise InputError(
+            f"The items are embeddings already and need no embedder, got {name!r}; leave the embedder out.",
+            option="embedder",
+        )
     return ArrayEmbedder()
 
 
@@ -96,25 +100,24 @@ def _image(name: str | None, options: dict[str, Any]) -> Embedder:
         from vbcgcd.embed.pixels import pixel_embedder
 
         return pixel_embedder(**options)
-    from vbcgcd.embed import backbones
-    from vbcgcd.embed.finetune.folder import is_finetuned
+    from vbcgcd.embed import images
+    from vbcgcd.embed.finetune import is_finetuned, load_finetuned
 
     if name is None or name == "efficientnet-lite0":
-        return backbones.efficientnet_lite0(**options)
+        return images.efficientnet_lite0(**options)
     if is_finetuned(name):
-        from vbcgcd.embed.finetune import load_finetuned
-
         return load_finetuned(name, **options)
     if name.startswith(("timm:", "timm/")):
-        return backbones.timm_embedder(f"hf-hub:{name}" if name[4] == "/" else name[5:], **options)
-    return backbones.vit_embedder(name, **options)
+        return images.timm_embedder(f"hf-hub:{name}" if name[4] == "/" else name[5:], **options)
+    return images.vit_embedder(name, **options)
 
 
 def _text(name: str | None, options: dict[str, Any]) -> Embedder:
     if name == "pixels":
         raise InputError(
-            "The embedder 'pixels' is for images, the items are texts; leave the embedder out for "
-            "all-MiniLM-L6-v2, or name a model of sentence-transformers."
+            "The embedder 'pixels' is for images, but the items are texts; leave the embedder out to use "
+            "all-MiniLM-L6-v2, or name a model of sentence-transformers.",
+            option="embedder",
         )
     from vbcgcd.embed.texts import text_embedder
 
@@ -124,16 +127,18 @@ def _text(name: str | None, options: dict[str, Any]) -> Embedder:
 def _from_entry(entry: EntryPoint, name: str, kind: str, options: dict[str, Any]) -> Embedder:
     """An embedder of another package, checked."""
     try:
-        made = entry.load()(name.partition(":")[2] or None, kind=kind, **options)
+        plugin = entry.load()(name.partition(":")[2] or None, kind=kind, **options)
     except (VbcgcdError, TypeError):
         raise
     except Exception as error:
-        raise InputError(f"The embedder {entry.name} ({entry.value}) cannot be made: {error}.") from error
-    if not isinstance(made, Embedder):
+        raise InputError(f"The embedder {entry.name} ({entry.value}) failed to start: {error}.") from error
+    if not isinstance(plugin, Embedder):
         raise InputError(
-            f"The embedder {entry.name} ({entry.value}) gave a {type(made).__name__} without name, kind, "
-            "dimension, fingerprint, batch_size and embed."
+            f"The embedder {entry.name} ({entry.value}) returned a {type(plugin).__name__} without name, "
+            "kind, dimension, fingerprint, batch_size and embed."
         )
-    if made.kind != kind:
-        raise InputError(f"The embedder {entry.name} is for items of kind {made.kind!r}, asked was {kind!r}.")
-    return made
+    if plugin.kind != kind:
+        raise InputError(
+            f"The embedder {entry.name} is for {plugin.kind}s, but the items are {kind}s.", option="embedder"
+        )
+    return plugin

@@ -1,7 +1,9 @@
-"""What embedding gives: vectors, the rows they belong to, and the items that have none."""
+"""What embedding reports: its progress while it runs, and its result at the end."""
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,27 +12,29 @@ from numpy.typing import NDArray
 from vbcgcd.items import Failure
 
 Array = NDArray[Any]
+Report = Callable[[int, int], None]
 
-__all__ = ["EmbedResult", "Failure"]
+__all__ = ["EmbedResult", "Report", "open_report"]
 
 
 @dataclass(frozen=True, eq=False)
 class EmbedResult:
-    """Embeddings of the items that have one, and the names of those that have not.
+    """Embeddings, and the items that could not be embedded.
 
     Parameters
     ----------
     vectors : float array (n, D)
         float32, or the type of the arrays passed through.
     rows : int array (n,)
-        Places of the embedded items among all that were given, ascending.
+        Positions of the embedded items in the input, ascending.
     failures : tuple of Failure
+        The items that could not be embedded, and why.
     computed, reused : int
-        Vectors computed now, and taken from the cache (views counted each).
+        How many vectors were computed, and how many came from the cache; every view counts.
     views : float32 array (n, k, D) or None
-        Embeddings of random views.
+        Embeddings of k random views of each item.
     problem : str or None
-        Why vectors could not be kept, if they could not.
+        Why vectors could not be cached, if so.
     """
 
     vectors: Array
@@ -42,7 +46,7 @@ class EmbedResult:
     problem: str | None = None
 
     def summary(self) -> str:
-        """All that went wrong, in a few lines; empty if nothing did."""
+        """Everything that went wrong, in a few lines; empty if nothing did."""
         lines = [] if self.problem is None else [self.problem]
         if self.failures:
             total = len(self.rows) + len(self.failures)
@@ -51,3 +55,47 @@ class EmbedResult:
             if len(self.failures) > 20:
                 lines.append(f"  and {len(self.failures) - 20} more")
         return "\n".join(lines)
+
+
+@contextlib.contextmanager
+def open_report(progress: bool | Report | None, title: str) -> Iterator[Report]:
+    """A function ``report(finished, total)`` that shows progress while the context is open.
+
+    Parameters
+    ----------
+    progress : bool, callable or None
+        True draws a bar with count, rate and time left on standard error; a function is called itself; False
+        or None shows nothing.
+    title : str
+        What the bar is called.
+    """
+    if callable(progress):
+        yield progress
+    elif not progress:
+        yield lambda finished, total: None
+    else:
+        with _progress_bar(title) as report:
+            yield report
+
+
+@contextlib.contextmanager
+def _progress_bar(title: str) -> Iterator[Report]:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=False) as bars:
+        task = bars.add_task(title, total=None, rate="")
+
+        def report(finished: int, total: int) -> None:
+            bars.update(task, completed=finished, total=total)
+            speed = bars.tasks[0].speed
+            bars.update(task, rate=f"{speed:.0f}/s" if speed else "")
+
+        yield report

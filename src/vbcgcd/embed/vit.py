@@ -1,4 +1,4 @@
-"""Vision transformers by name, folder or file: DINO, DINOv2 and whatever else transformers knows."""
+"""Vision transformers by name, folder or file: DINO, DINOv2 and any other model of transformers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from vbcgcd.embed.checkpoint import Architecture, hub_tensors, infer_architecture, read_tensors
 from vbcgcd.embed.devices import choose_device, quiet_transformers, require
 from vbcgcd.embed.preprocess import PilPreprocess, Preprocess, from_processor
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, MissingFileError
 
-#: Short names of the backbones that category discovery is usually measured with.
+#: Short names of the backbones with which category discovery is usually evaluated.
 ALIASES = {
     "dino-vits16": "facebook/dino-vits16",
     "dino-vitb16": "facebook/dino-vitb16",
@@ -36,8 +36,9 @@ class LoadedVit(NamedTuple):
     module : torch.nn.Module
         The transformers model; ``pooled(module, pixels)`` gives its embeddings.
     preprocess : Preprocess
+        From an opened picture to its pixels.
     dimension : int
-        Values in an embedding.
+        Length of an embedding.
     """
 
     module: Any
@@ -59,16 +60,16 @@ def load_vit(
     name_or_path : str or path
         A short name (``'dino-vitb16'``, ``'dino-vits16'``, ``'dinov2-vitb14'``, ...), a name on the
         Hugging Face hub, a folder written by ``save_pretrained``, or a single file ``.pth``, ``.pt``,
-        ``.bin`` or ``.safetensors`` with the original names of DINO or DINOv2 or those of transformers.
-        For anything on this disk the network is not used.
+        ``.bin`` or ``.safetensors`` with tensors named as in DINO, DINOv2 or transformers. Anything on this
+        disk is loaded without network access.
     device : str, optional
-        ``'cpu'``, ``'cuda'``, ``'cuda:1'``, ``'mps'``; None takes the fastest present.
+        ``'cpu'``, ``'cuda'``, ``'cuda:1'`` or ``'mps'``; None takes the fastest one available.
     size : int, optional
-        Side of the square input in pixels; position embeddings are interpolated to it. None: the
+        Side of the square input in pixels; position embeddings are interpolated to it. None follows the
         recipe of the model, at most 224 for DINO and DINOv2.
     heads : int, optional
-        Attention heads, for single files only: the weights do not tell. None: width // 64, which is true of
-        all published DINO and DINOv2 models.
+        Number of attention heads, for single files only: their weights do not tell it. None takes
+        width // 64, as in all published DINO and DINOv2 models.
 
     Returns
     -------
@@ -77,8 +78,8 @@ def load_vit(
 
     Notes
     -----
-    DINO and DINOv2 are given the recipe of their authors' evaluation: shorter side to 256, bicubic, centre
-    crop 224, ImageNet mean and deviation. Other models follow the image processor stored with them.
+    DINO and DINOv2 use the recipe of their authors' evaluation: shorter side to 256, bicubic, centre crop
+    224, ImageNet mean and standard deviation. Other models follow the image processor stored with them.
     """
     require("torch", "transformers", extra="vision")
     path = Path(name_or_path).expanduser()
@@ -86,12 +87,12 @@ def load_vit(
     if path.is_file():
         module, preprocess = _from_file(path, heads)
     elif path.is_dir():
-        _no_heads(heads, path)
+        _refuse_heads(heads, path)
         module, preprocess = _from_library(str(path), local=True)
     else:
-        _no_heads(heads, path)
+        _refuse_heads(heads, path)
         module, preprocess = _from_library(_hub_name(str(name_or_path)), local=False)
-    preprocess = _resized(preprocess, size, module)
+    preprocess = _with_size(preprocess, size, module)
     module = module.eval().to(target)
     module.requires_grad_(False)
     return LoadedVit(module, preprocess, _dimension(module))
@@ -100,13 +101,12 @@ def load_vit(
 def pooled(module: Any, pixels: Any) -> Any:
     """Embeddings (N, D) of a batch (N, 3, H, W): the CLS token after the last normalisation.
 
-    Models without a CLS token give the mean over positions; models with an image and a text tower
-    give their image embedding. A pooler's extra layer is never used: in self-supervised checkpoints it is
-    random.
+    Models without a CLS token give the mean over positions; models with an image and a text tower give their
+    image embedding. The extra layer of a pooler is never used: in self-supervised checkpoints it is random.
     """
     if hasattr(module, "get_image_features"):
-        found = module.get_image_features(pixel_values=pixels)
-        return getattr(found, "pooler_output", found)
+        features = module.get_image_features(pixel_values=pixels)
+        return getattr(features, "pooler_output", features)
     options = (
         {"interpolate_pos_encoding": True} if _accepts(module.forward, "interpolate_pos_encoding") else {}
     )
@@ -126,7 +126,7 @@ def _accepts(function: Any, name: str) -> bool:
 
 
 def _from_file(path: Path, heads: int | None) -> tuple[Any, Preprocess]:
-    """A model whose architecture is read off its tensors, or off the config.json beside them."""
+    """A model whose architecture follows from its tensors, or from the config.json beside them."""
     import transformers
 
     tensors = read_tensors(path)
@@ -155,7 +155,7 @@ def _config_of(arch: Architecture) -> tuple[Any, Any]:
     }
     if arch.family == "vit":
         return transformers.ViTConfig(**common, intermediate_size=arch.mlp), transformers.ViTModel
-    # SwiGLU narrows its width to two thirds, so its ratio cannot be read off and is 4 in every such model.
+    # SwiGLU narrows its width to two thirds, which hides the ratio; it is 4 in every such model.
     ratio = 4 if arch.swiglu else arch.mlp / arch.dimension
     common |= {"mlp_ratio": int(ratio) if ratio == int(ratio) else ratio, "use_swiglu_ffn": arch.swiglu}
     if arch.family == "dinov2":
@@ -171,7 +171,7 @@ def _from_library(name: str, *, local: bool) -> tuple[Any, Preprocess]:
     config = _config(name, local=local)
     module = _load(transformers.AutoModel, name, config=config, local_files_only=local, label=name)
     if config.model_type == "vit" and Path(name).name.lower().startswith("dino"):
-        # The processor stored with DINO squeezes pictures bilinearly; its authors resized and cropped.
+        # The processor stored with DINO squeezes pictures bilinearly; its authors resize and crop.
         return module, PilPreprocess.square(_default_side(config))
     try:
         with quiet_transformers():
@@ -189,11 +189,11 @@ def _config(name: str, *, local: bool) -> Any:
         with quiet_transformers():
             return transformers.AutoConfig.from_pretrained(name, local_files_only=local)
     except (OSError, ValueError) as error:
-        raise _not_found(name, local, error) from None
+        raise _load_error(name, local, error) from None
 
 
 def _load(model_class: Any, name: str | None, *, label: str, **options: Any) -> Any:
-    """``from_pretrained`` that accepts no missing weight: transformers would fill it in at random."""
+    """``from_pretrained`` that rejects missing weights, which transformers would fill in at random."""
     from safetensors import SafetensorError
 
     config = options["config"]
@@ -205,7 +205,7 @@ def _load(model_class: Any, name: str | None, *, label: str, **options: Any) -> 
                 name, output_loading_info=True, dtype="float32", **options
             )
     except (SafetensorError, OSError, RuntimeError, ValueError, EOFError) as error:
-        raise _not_found(label, True, error) from None
+        raise _load_error(label, True, error) from None
     missing = sorted(k for k in report["missing_keys"] if not k.endswith("mask_token"))
     wrong = sorted(str(k) for k in report["mismatched_keys"])
     if missing or wrong or report["error_msgs"]:
@@ -217,25 +217,28 @@ def _load(model_class: Any, name: str | None, *, label: str, **options: Any) -> 
     return module
 
 
-def _not_found(name: str, local: bool, error: Exception) -> InputError:
+def _load_error(name: str, local: bool, error: Exception) -> InputError:
     reason = str(error).strip().split("\n")[0][:200]
     advice = (
-        "give a folder with config.json and model.safetensors, or one .pth, .bin or .safetensors file"
+        "use a folder with config.json and model.safetensors, or one .pth, .bin or .safetensors file"
         if local
-        else f"use one of {', '.join(ALIASES)}, a name on the hub (with network or in its cache), or a path"
+        else f"use one of {', '.join(ALIASES)}, a name on the hub (online or in its cache), or a path"
     )
-    return InputError(f"No image model can be loaded from {name!r} ({reason}); {advice}.")
+    return InputError(f"Cannot load an image model from {name!r} ({reason}); {advice}.")
 
 
 def _hub_name(name: str) -> str:
     if name.lower().endswith(WEIGHT_FILES) or name.startswith((".", "/", "~")):
-        raise InputError(f"There is no file or folder {name}.")
+        raise MissingFileError(f"There is no file or folder {name}.")
     return ALIASES.get(name.lower(), name)
 
 
-def _no_heads(heads: int | None, path: Path) -> None:
+def _refuse_heads(heads: int | None, path: Path) -> None:
     if heads is not None:
-        raise InputError(f"heads is for single files of weights; {path} has a configuration that says it.")
+        raise InputError(
+            f"heads is for single files of weights; {path} has a configuration with the number of heads.",
+            option="heads",
+        )
 
 
 def _default_side(config: Any) -> int:
@@ -247,17 +250,18 @@ def _side(value: Any) -> int:
     return int(value if isinstance(value, int) else value[0])
 
 
-def _resized(preprocess: Preprocess, size: int | None, module: Any) -> Preprocess:
+def _with_size(preprocess: Preprocess, size: int | None, module: Any) -> Preprocess:
     if size is None:
         return preprocess
     patch = getattr(module.config, "patch_size", 1)
     patch = _side(patch) if patch else 1
     if not isinstance(preprocess, PilPreprocess):
         raise InputError(
-            "size cannot be chosen for this model: its own image processor decides; leave it None."
+            "size cannot be chosen for this model: its own image processor decides; leave it out.",
+            option="size",
         )
     if size < patch or size % patch:
-        raise InputError(f"size must be a multiple of the patch side {patch}, got {size}.")
+        raise InputError(f"size must be a multiple of the patch side {patch}, got {size}.", option="size")
     return preprocess.with_side(size)
 
 

@@ -11,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.items import KINDS, Items
-from vbcgcd.items.labels import as_labels
-from vbcgcd.items.vectors import as_floats, check_finite
+from vbcgcd.items.cells import as_floats, check_finite
+from vbcgcd.items.items import Items, as_labels, check_kind
 
 Array = NDArray[Any]
 
-__all__ = ["array_items", "load_npy", "load_npz", "read_array"]
+#: File name extensions of NumPy files.
+ARRAYS = (".npy", ".npz")
+
+__all__ = ["ARRAYS", "array_items", "load_npy", "load_npz", "read_array"]
 
 
 def read_array(
@@ -26,7 +28,7 @@ def read_array(
     kind: str | None = None,
     label: str | None = None,
     id: str | None = None,
-    **said: str | None,
+    **values: str | None,
 ) -> Items:
     """Items of an ``.npy`` file (one array) or an ``.npz`` file (``x``, and ``y`` if there are labels).
 
@@ -34,31 +36,38 @@ def read_array(
     ----------
     path : Path
     kind : str, optional
-        What the array must hold.
+        The kind of items that the array must hold.
     label, id : str, optional
-        Names of arrays in the ``.npz`` file, where labels are not ``y``.
-    **said
-        ``text``, ``image`` or ``embedding``: the name of the array, where it is not ``x``.
+        Names of the arrays with labels and ids in an ``.npz`` file; without ``label``, labels are ``y``.
+    **values
+        ``text``, ``image`` or ``embedding``: the name of the array with the items, where it is not ``x``.
     """
-    given = {k: v for k, v in said.items() if v is not None}
-    if len(given) > 1 or (given and kind is not None and kind not in given):
-        raise InputError(f"Say one of text, image, embedding for {path}, got {', '.join(given)}.")
-    kind = next(iter(given), kind)
+    choices = {option: name for option, name in values.items() if name is not None}
+    if len(choices) > 1 or (choices and kind is not None and kind not in choices):
+        raise InputError(
+            f"Only one of the options 'text', 'image' and 'embedding' can be used with {path}, and it must "
+            f"agree with 'kind'; got {', '.join(map(repr, [*choices, *([kind] if kind else [])]))}.",
+            option=next(iter(choices)),
+        )
+    kind = next(iter(choices), kind)
     if path.suffix.lower() == ".npy":
-        if given or label or id:
-            raise InputError(f"{path} holds one array without a name; columns cannot be chosen in it.")
+        if choices or label or id:
+            option = next(iter(choices), "label" if label else "id")
+            raise InputError(
+                f"{path} holds one unnamed array; there are no columns to choose.", option=option
+            )
         return array_items(load_npy(path), source=str(path), kind=kind)
-    name = next(iter(given.values()), "x")
+    name = next(iter(choices.values()), "x")
     arrays = load_npz(path, [name, *(n for n in (label, id) if n is not None)], maybe=["y"])
     label = label if label is not None else "y" if "y" in arrays else None
-    report = {kind or "x": name} | ({"label": label} if label else {}) | ({"id": id} if id else {})
+    columns = {kind or "x": name} | ({"label": label} if label else {}) | ({"id": id} if id else {})
     return array_items(
         arrays[name],
         source=str(path),
         kind=kind,
         labels=arrays[label] if label else None,
         ids=arrays[id] if id else None,
-        columns=report,
+        columns=columns,
     )
 
 
@@ -72,46 +81,49 @@ def array_items(
     columns: Mapping[str, str] | None = None,
 ) -> Items:
     """Items from an array: uint8 (N, H, W, 3) is pictures, numbers (N, d) embeddings, strings (N,) texts."""
-    found = _kind(values, source)
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
-    if kind is not None and kind != found:
-        raise InputError(f"{source} holds {found}s of shape {values.shape}, asked was kind={kind!r}.")
+    content = _kind_of(values, source)
+    if kind is not None:
+        check_kind(kind)
+        if kind != content:
+            raise InputError(
+                f"{source} holds {content}s (an array of shape {values.shape}), not {kind}s.", option="kind"
+            )
     if labels is not None and labels.shape != (len(values),):
         raise InputError(
-            f"{source} has {len(values)} items but labels of shape {labels.shape}; give one label for each."
+            f"{source} has {len(values)} items but labels of shape {labels.shape}; give one label for each.",
+            option="label",
         )
     references = [str(row) for row in range(len(values))] if ids is None else _references(ids, source)
-    kept: Any = values.tolist() if found == "text" else values
-    if found == "embedding":
-        kept = as_floats(values)
-        check_finite(kept, references, source)
-    known = None if labels is None else as_labels(labels, source=source)
-    report = {found if key == "x" else key: name for key, name in (columns or {}).items()}
-    return Items(found, kept, references, source, known, report)
+    rows: Any = values.tolist() if content == "text" else values
+    if content == "embedding":
+        rows = as_floats(values)
+        check_finite(rows, references, source)
+    item_labels = None if labels is None else as_labels(labels, source=source)
+    report = {content if key == "x" else key: name for key, name in (columns or {}).items()}
+    return Items(content, rows, references, source, item_labels, report)
 
 
 def load_npy(path: Path) -> Array:
     """The array of an ``.npy`` file, or one clear error."""
-    with _loading(path) as loaded:
-        if not isinstance(loaded, np.ndarray):
-            raise InputError(f"{path} holds several arrays; name it .npz.")
-        return loaded
+    with _load(path) as content:
+        if not isinstance(content, np.ndarray):
+            raise InputError(f"{path} holds several arrays; rename it to .npz.")
+        return content
 
 
 def load_npz(path: Path, names: Sequence[str], *, maybe: Sequence[str] = ()) -> dict[str, Array]:
     """These arrays of an ``.npz`` file, and those of ``maybe`` that it has, or one clear error."""
-    with _loading(path) as loaded:
-        if isinstance(loaded, np.ndarray):
-            raise InputError(f"{path} holds one array; name it .npy.")
+    with _load(path) as content:
+        if isinstance(content, np.ndarray):
+            raise InputError(f"{path} holds one array; rename it to .npy.")
         for name in names:
-            if name not in loaded.files:
-                raise InputError(_no_array(path, name, loaded.files))
-        return {name: loaded[name] for name in loaded.files if name in (*names, *maybe)}
+            if name not in content.files:
+                raise InputError(_no_array(path, name, content.files))
+        return {name: content[name] for name in content.files if name in (*names, *maybe)}
 
 
 @contextmanager
-def _loading(path: Path) -> Iterator[Any]:
+def _load(path: Path) -> Iterator[Any]:
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty; write it again.")
     try:
@@ -120,24 +132,24 @@ def _loading(path: Path) -> Iterator[Any]:
             yield np.load(file, allow_pickle=False)
     except InputError:
         raise
-    except Exception as error:  # a damaged header can fail in any way, in its tokens too
-        raise _broken(path, error) from None
+    except Exception as error:  # a damaged header can fail in any way, even in its tokens
+        raise _unreadable(path, error) from None
 
 
-def _broken(path: Path, error: Exception) -> InputError:
+def _unreadable(path: Path, error: Exception) -> InputError:
     text = str(error)
     if "allow_pickle" in text or "pickle" in text.lower():
         return InputError(
-            f"{path} holds pickled objects or is no NumPy file; pickles can run code and are never loaded. "
-            "Save arrays of numbers or strings."
+            f"{path} holds pickled objects or is not a NumPy file; pickles can run code and are never "
+            "loaded. Save arrays of numbers or strings."
         )
     return InputError(f"{path} is not a complete NumPy file ({text}); write it again.")
 
 
-def _kind(values: Array, source: str) -> str:
+def _kind_of(values: Array, source: str) -> str:
     shape, letter = values.shape, values.dtype.kind
     if len(shape) and not all(shape):
-        raise InputError(f"{source} holds an array of shape {shape}: there is nothing in it.")
+        raise InputError(f"{source} is empty: its array has the shape {shape}.")
     if values.dtype == np.uint8 and len(shape) == 4 and shape[3] == 3:
         return "image"
     if letter in "fiu" and len(shape) == 2:
@@ -145,20 +157,20 @@ def _kind(values: Array, source: str) -> str:
     if letter == "U" and len(shape) == 1:
         return "text"
     raise InputError(
-        f"{source} holds an array of shape {shape} and type {values.dtype}; allowed are embeddings (N, d) of "
-        "numbers, pictures (N, H, W, 3) of uint8 and texts (N,) of strings."
+        f"{source} holds an array of shape {shape} and type {values.dtype}; use embeddings (N, d) of "
+        "numbers, pictures (N, H, W, 3) of uint8 or texts (N,) of strings."
     )
 
 
 def _references(ids: Array, source: str) -> list[str]:
     names = [str(value) for value in ids.ravel().tolist()]
     if len(set(names)) < len(names):
-        raise InputError(f"The ids of {source} are not all different.")
+        raise InputError(f"The ids of {source} are not unique; use another array or none.", option="id")
     return names
 
 
 def _no_array(path: Path, name: str, arrays: Sequence[str]) -> str:
     hint = ""
     if name == "x" and "train_x" in arrays:
-        hint = " It is a dataset of two parts; choose one: embedding='train_x', label='train_y'."
-    return f"{path} has no array {name!r}, it has {', '.join(sorted(arrays)) or 'none'}.{hint}"
+        hint = " It holds two parts; choose one with the options embedding 'train_x' and label 'train_y'."
+    return f"{path} has no array {name!r}; it has {', '.join(sorted(arrays)) or 'none'}.{hint}"

@@ -1,4 +1,4 @@
-"""Which column is what: said by the caller, else by name, else by content; never by a toss."""
+"""Which column is what: chosen by the caller, else guessed from names and contents, never at random."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.items import KINDS, Column
-from vbcgcd.items.natures import Nature
+from vbcgcd.items.cells import Nature
+from vbcgcd.items.items import Column, check_kind
 
 TEXT_NAMES = (
     *("text", "sentence", "utterance", "document", "content", "body", "message", "review"),
@@ -27,30 +27,41 @@ LABEL_NAMES = (
 ID_NAMES = ("id", "item_id", "row_id", "uid", "uuid", "guid", "key", "idx", "index", "", "unnamed:_0")
 SPLIT_NAMES = ("split", "partition", "subset", "set", "fold")
 
-#: So many numbered columns of numbers are an embedding even beside a text.
+#: This many numbered columns of numbers are an embedding even beside a text.
 MANY = 8
 
-__all__ = ["LABEL_NAMES", "SPLIT_NAMES", "Columns", "choose_columns", "named"]
+__all__ = ["LABEL_NAMES", "SPLIT_NAMES", "Columns", "choose_columns", "pick_column"]
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns in use: ``values`` is one column, or all the columns of an embedding."""
+    """The columns of a table to read.
+
+    Parameters
+    ----------
+    kind : {"image", "text", "embedding"}
+    values : tuple of str
+        The column of the items; for an embedding, possibly several columns of numbers.
+    label, id : str, optional
+        The columns of the labels and of the ids.
+    explicit_id : bool
+        Whether the caller chose the id column; one that was guessed may turn out not to be unique.
+    """
 
     kind: str
     values: tuple[str, ...]
     label: str | None = None
     id: str | None = None
-    id_said: bool = False
+    explicit_id: bool = False
 
     @property
-    def used(self) -> list[str]:
+    def names(self) -> list[str]:
         """Every column to read."""
         return [*self.values, *(name for name in (self.label, self.id) if name is not None)]
 
     @property
     def report(self) -> dict[str, Column]:
-        """What was taken as what."""
+        """Which column is read as what."""
         parts: dict[str, Column] = {self.kind: self.values[0] if len(self.values) == 1 else self.values}
         if self.label is not None:
             parts["label"] = self.label
@@ -78,9 +89,9 @@ def choose_columns(
     natures : dict of column -> nature
         What each column holds, in the order of the table.
     source : str
-        Named in errors.
+        The table; errors name it.
     kind, text, image, embedding, label, id
-        What the caller says; see `read_items`.
+        The choices of the caller; see `read_items`.
     ignore : sequence of str
         Columns that are none of these.
 
@@ -91,82 +102,98 @@ def choose_columns(
     Raises
     ------
     InputError
-        A column that does not exist, no column that fits, or more than one answer.
+        A column does not exist, no column fits, or several do.
     """
-    for name in (text, image, label, id):
-        _check_exists(name, natures, source)
-    said = _said(natures, source, kind, {"text": text, "image": image, "embedding": embedding})
-    taken = {*ignore, *(said[1] if said else ()), *(n for n in (label, id) if n is not None)}
-    label = label if label is not None else named(_free(natures, taken), LABEL_NAMES)
-    taken |= {label} if label is not None else set()
-    found_id = id if id is not None else named(_free(natures, taken), ID_NAMES)
-    taken |= {found_id} if found_id is not None else set()
-    free = {n: natures[n] for n in _free(natures, taken) if _plain(n) not in SPLIT_NAMES}
-    kind, values = said or _guess(free, kind, source)
-    columns = Columns(kind, values, label, found_id, id is not None)
-    if len(set(columns.used)) < len(columns.used):
-        raise InputError(f"A column of {source} is used for two things, got {columns.report}; say others.")
+    for option, name in (("text", text), ("image", image), ("label", label), ("id", id)):
+        _check_exists(name, natures, source, option)
+    choice = _choice(natures, source, kind, {"text": text, "image": image, "embedding": embedding})
+    used = {*ignore, *(choice[1] if choice else ()), *(n for n in (label, id) if n is not None)}
+    label = label if label is not None else pick_column(_rest(natures, used), LABEL_NAMES)
+    used |= {label} if label is not None else set()
+    id_column = id if id is not None else pick_column(_rest(natures, used), ID_NAMES)
+    used |= {id_column} if id_column is not None else set()
+    free = {n: natures[n] for n in _rest(natures, used) if _normalise(n) not in SPLIT_NAMES}
+    kind, values = choice or _guess(free, kind, source)
+    columns = Columns(kind, values, label, id_column, id is not None)
+    if len(set(columns.names)) < len(columns.names):
+        raise InputError(f"A column of {source} is used twice ({columns.report}); choose different columns.")
     return columns
 
 
-def _said(
-    natures: Mapping[str, Nature], source: str, kind: str | None, said: Mapping[str, Any]
+def _choice(
+    natures: Mapping[str, Nature], source: str, kind: str | None, options: Mapping[str, Any]
 ) -> tuple[str, tuple[str, ...]] | None:
-    """Kind and columns where the caller names them."""
-    given = {key: value for key, value in said.items() if value is not None}
-    if kind is not None and kind not in KINDS:
-        raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.")
-    if len(given) > 1 or (kind is not None and given and kind not in given):
-        told = [*([f"kind={kind!r}"] if kind else []), *(f"{k}={v!r}" for k, v in given.items())]
-        raise InputError(f"{' and '.join(told)} contradict each other; say one of text, image, embedding.")
-    if not given:
+    """Kind and columns of the items where the caller names them."""
+    choices = {option: value for option, value in options.items() if value is not None}
+    if kind is not None:
+        check_kind(kind)
+    if len(choices) > 1 or (kind is not None and choices and kind not in choices):
+        names = [*([f"kind {kind!r}"] if kind else []), *(f"{k} {v!r}" for k, v in choices.items())]
+        raise InputError(
+            f"{' and '.join(names)} contradict each other; use only one of the options 'text', 'image' and "
+            "'embedding'.",
+            option="kind" if kind else next(iter(choices)),
+        )
+    if not choices:
         return None
-    [(kind, value)] = given.items()
-    return kind, _said_values(value, natures, source) if kind == "embedding" else (str(value),)
+    [(kind, value)] = choices.items()
+    return kind, _embedding_columns(value, natures, source) if kind == "embedding" else (str(value),)
 
 
-def named(names: Iterable[str], known: Sequence[str]) -> str | None:
-    """The column whose name comes first among the known names; case, blanks and hyphens do not matter."""
-    plain = {_plain(name): name for name in reversed(list(names))}
-    return next((plain[name] for name in known if name in plain), None)
+def pick_column(names: Iterable[str], preferences: Sequence[str]) -> str | None:
+    """The column whose name comes first in ``preferences``; case, blanks and hyphens do not matter.
+
+    Examples
+    --------
+    >>> pick_column(["Class-Name", "x"], ("label", "class_name"))
+    'Class-Name'
+    """
+    by_name = {_normalise(name): name for name in reversed(list(names))}
+    return next((by_name[name] for name in preferences if name in by_name), None)
 
 
-def _plain(name: str) -> str:
+def _normalise(name: str) -> str:
     return re.sub(r"[\s-]+", "_", name.strip().lower())
 
 
-def _free(natures: Mapping[str, Nature], taken: set[Any]) -> list[str]:
-    return [name for name in natures if name not in taken]
+def _rest(natures: Mapping[str, Nature], used: set[Any]) -> list[str]:
+    return [name for name in natures if name not in used]
 
 
-def _check_exists(name: str | None, natures: Mapping[str, Nature], source: str) -> None:
+def _check_exists(name: str | None, natures: Mapping[str, Nature], source: str, option: str) -> None:
     if name is not None and name not in natures:
-        raise InputError(f"{source} has no column {name!r}; its columns are {_listed(natures)}.")
+        raise InputError(
+            f"{source} has no column {name!r}; its columns are {_list_names(natures)}.", option=option
+        )
 
 
-def _said_values(value: str | Sequence[str], natures: Mapping[str, Nature], source: str) -> tuple[str, ...]:
+def _embedding_columns(
+    value: str | Sequence[str], natures: Mapping[str, Nature], source: str
+) -> tuple[str, ...]:
     """One column, the numbered columns with a prefix, or a list of columns."""
     if isinstance(value, str):
         group = _numbered(natures).get(value)
         if value not in natures and group:
             return group
-        _check_exists(value, natures, source)
+        _check_exists(value, natures, source, "embedding")
         return (value,)
     for name in value:
-        _check_exists(name, natures, source)
+        _check_exists(name, natures, source, "embedding")
     if not value:
-        raise InputError("embedding must name at least one column, got none.")
+        raise InputError("embedding must name at least one column, got none.", option="embedding")
     return tuple(value)
 
 
 def _guess(free: Mapping[str, Nature], kind: str | None, source: str) -> tuple[str, tuple[str, ...]]:
     strong = {k: v for k, v in _strong(free).items() if kind in (None, k) and v}
     if len(strong) > 1:
-        options = " or ".join(f"{k} ({_listed(v)})" for k, v in strong.items())
-        raise InputError(f"{source} could be {options}; say which with kind=.")
+        candidates = " or ".join(f"{k} ({_list_names(v)})" for k, v in strong.items())
+        raise InputError(
+            f"{source} could hold {candidates}; choose one with the option 'kind'.", option="kind"
+        )
     if strong:
-        [(found, values)] = strong.items()
-        return found, values
+        [(guess, values)] = strong.items()
+        return guess, values
     texts = [name for name, nature in free.items() if nature == "text"]
     if kind in (None, "text") and len(texts) == 1:
         return "text", (texts[0],)
@@ -175,24 +202,23 @@ def _guess(free: Mapping[str, Nature], kind: str | None, source: str) -> tuple[s
         if values:
             return "embedding", values
     mixed = _mixed(free, kind)
-    if len(mixed) == 1:  # whoever reads it names the cell that does not fit
+    if len(mixed) == 1:  # reading it raises an error that names the cell at fault
         return mixed[0]
-    which = {"text": "text=", "image": "image=", "embedding": "embedding="}.get(
-        kind or "", "text=, image= or embedding="
-    )
+    option = f"option {kind!r}" if kind else "options 'text', 'image' or 'embedding'"
     raise InputError(
-        f"It is not clear which column of {source} holds the {kind or 'item'}; its free columns are "
-        f"{_listed(free)}. Say it with {which}."
+        f"It is not clear which column of {source} holds the {kind or 'item'}s; the columns to choose from "
+        f"are {_list_names(free)}. Choose with the {option}.",
+        option=kind,
     )
 
 
 def _strong(free: Mapping[str, Nature]) -> dict[str, tuple[str, ...]]:
-    """What names and contents agree on."""
-    text = named([name for name, nature in free.items() if nature == "text"], TEXT_NAMES)
+    """Columns for which name and content agree."""
+    text = pick_column([name for name, nature in free.items() if nature == "text"], TEXT_NAMES)
     pictures = [name for name, nature in free.items() if nature == "picture"]
-    image = pictures[0] if len(pictures) == 1 else named(pictures, IMAGE_NAMES)
+    image = pictures[0] if len(pictures) == 1 else pick_column(pictures, IMAGE_NAMES)
     vectors = [name for name, nature in free.items() if nature == "vector"]
-    vector = vectors[0] if len(vectors) == 1 else named(vectors, EMBEDDING_NAMES)
+    vector = vectors[0] if len(vectors) == 1 else pick_column(vectors, EMBEDDING_NAMES)
     groups = [g for g in _numbered(free).values() if len(g) >= MANY]
     embedding = (vector,) if vector is not None else groups[0] if len(groups) == 1 else ()
     return {
@@ -203,18 +229,18 @@ def _strong(free: Mapping[str, Nature]) -> dict[str, tuple[str, ...]]:
 
 
 def _mixed(free: Mapping[str, Nature], kind: str | None) -> list[tuple[str, tuple[str, ...]]]:
-    """Columns that hold items by their names, but not by all of their cells."""
-    known = {"text": TEXT_NAMES, "image": IMAGE_NAMES, "embedding": EMBEDDING_NAMES}
+    """Columns with the name of items, but with some cells of another type."""
+    preferences = {"text": TEXT_NAMES, "image": IMAGE_NAMES, "embedding": EMBEDDING_NAMES}
     return [
         (item, (name,))
-        for item, names in known.items()
+        for item, names in preferences.items()
         for name, nature in free.items()
-        if kind in (None, item) and nature == "other" and _plain(name) in names
+        if kind in (None, item) and nature == "other" and _normalise(name) in names
     ]
 
 
 def _weak_embedding(free: Mapping[str, Nature]) -> tuple[str, ...]:
-    """The one group of numbered columns, else all columns of numbers if there are at least two."""
+    """The only group of numbered columns, else all columns of numbers if there are at least two."""
     groups = list(_numbered(free).values())
     numbers = tuple(name for name, nature in free.items() if nature == "number")
     if len(groups) == 1:
@@ -234,15 +260,15 @@ def _numbered(natures: Mapping[str, Nature]) -> dict[str, tuple[str, ...]]:
     return {
         prefix: tuple(members[i] for i in sorted(members))
         for prefix, members in groups.items()
-        if counts[prefix] == len(members) > 1 and sorted(members) in _runs(len(members))
+        if counts[prefix] == len(members) > 1 and sorted(members) in _ranges(len(members))
     }
 
 
-def _runs(n: int) -> tuple[list[int], list[int]]:
+def _ranges(n: int) -> tuple[list[int], list[int]]:
     return list(range(n)), list(range(1, n + 1))
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list_names(names: Iterable[str]) -> str:
     names = list(names)
-    shown = ", ".join(map(repr, names[:8]))
-    return (shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")) or "none"
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    return (", ".join(map(repr, names[:8])) + more) or "none"

@@ -1,4 +1,4 @@
-"""Items from a folder of pictures: the folders in it are the labels."""
+"""Items from a folder of pictures: the names of its subfolders are the labels."""
 
 from __future__ import annotations
 
@@ -9,9 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.items import Items
-from vbcgcd.items.labels import as_labels
-from vbcgcd.items.natures import is_picture
+from vbcgcd.items.cells import PICTURES, is_picture
+from vbcgcd.items.items import Items, as_labels
 
 PARTS = frozenset({"train", "training", "val", "valid", "validation", "test"})
 
@@ -22,8 +21,8 @@ def read_folder(path: Path) -> Items:
     """Every picture under a folder, ordered by relative path.
 
     The first folder below ``path`` is the label of a picture, however deep the picture lies in it; pictures
-    that lie in ``path`` itself have none. Hidden files and files that are no pictures are passed over, and
-    no file is opened.
+    directly in ``path`` have no label. Hidden files and files that are not pictures are skipped, and no file
+    is opened.
 
     Parameters
     ----------
@@ -41,25 +40,25 @@ def read_folder(path: Path) -> Items:
         raise InputError(
             f"{path} holds the parts of a dataset ({', '.join(parts)}), not labels; choose one of them."
         )
-    found = list_pictures(root)
-    if not found:
-        raise InputError(f"{path} holds no pictures; they end in .jpg, .png and the like.")
-    labels = [name.partition("/")[0] if "/" in name else None for name in found]
-    paths = [Path(root, name) for name in found]
+    names = list_pictures(root)
+    if not names:
+        raise InputError(f"{path} holds no pictures; supported are {', '.join(sorted(PICTURES))}.")
+    labels = [name.partition("/")[0] if "/" in name else None for name in names]
+    paths = [Path(root, name) for name in names]
     if all(label is None for label in labels):
-        return Items("image", paths, found, str(path))
-    known = as_labels(labels, source=str(path)) if None in labels else np.array(labels)
-    return Items("image", paths, found, str(path), known, {"label": "folder"})
+        return Items("image", paths, names, str(path))
+    item_labels = as_labels(labels, source=str(path)) if None in labels else np.array(labels)
+    return Items("image", paths, names, str(path), item_labels, {"label": "folder"})
 
 
 def subfolders(root: str | os.PathLike[str]) -> list[str]:
-    """Names of the folders in a folder, ordered, without hidden ones."""
+    """Names of the folders in a folder, sorted, without hidden ones."""
     with os.scandir(root) as entries:
         return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
 
 
 def list_pictures(root: str) -> list[str]:
-    """Relative paths with "/" of all pictures below a folder, ordered."""
+    """Relative paths with "/" of all pictures below a folder, sorted."""
     return sorted(_walk(root, "", frozenset()))
 
 
@@ -68,9 +67,9 @@ def _walk(folder: str, prefix: str, above: frozenset[str]) -> Iterator[str]:
     here = os.path.realpath(folder)
     if here in above:
         return
-    with os.scandir(folder) as entries:
-        listed = list(entries)
-    for entry in listed:
+    with os.scandir(folder) as scan:
+        entries = list(scan)
+    for entry in entries:
         if entry.name.startswith("."):
             continue
         if is_picture(entry.name):

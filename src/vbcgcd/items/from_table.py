@@ -1,4 +1,4 @@
-"""Items from a table: choose the columns, then read only those, block after block."""
+"""Items from a table: open the file, choose the columns, then read only those, block by block."""
 
 from __future__ import annotations
 
@@ -11,16 +11,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
+from vbcgcd.items.cells import check_finite, nature_of, vectors_of
 from vbcgcd.items.columns import Columns, choose_columns
-from vbcgcd.items.items import Items
-from vbcgcd.items.labels import as_labels, is_missing
-from vbcgcd.items.natures import nature_of
-from vbcgcd.items.tables import Block, Table, open_table
-from vbcgcd.items.vectors import check_finite, vectors_of
+from vbcgcd.items.items import Items, as_labels, is_missing
+from vbcgcd.items.parquet import ParquetTable
+from vbcgcd.items.tables import TABLES, Block, DelimitedTable, JsonlTable, TableFile
 
 Array = NDArray[Any]
 
-__all__ = ["read_table"]
+__all__ = ["open_table", "read_table"]
+
+
+def open_table(path: Path) -> TableFile:
+    """The table in a file, by the extension of its name.
+
+    Raises
+    ------
+    InputError
+        The extension is not that of a table, the file is empty, or its header is broken.
+    """
+    extension = path.suffix.lower()
+    if extension not in TABLES:
+        raise InputError(f"{path} is not a table; use a file that ends in {', '.join(TABLES)}.")
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty; a table needs named columns and rows.")
+    if extension == ".parquet":
+        return ParquetTable(path)
+    return JsonlTable(path) if extension in (".jsonl", ".ndjson") else DelimitedTable(path)
 
 
 def read_table(
@@ -28,7 +45,7 @@ def read_table(
     *,
     split: tuple[str, str] | None = None,
     ignore: Sequence[str] = (),
-    **said: Any,
+    **options: Any,
 ) -> Items:
     """Items of a table; see `read_items` for how columns are chosen.
 
@@ -36,44 +53,48 @@ def read_table(
     ----------
     path : Path
     split : (str, str), optional
-        A column and the value that the rows to be read have in it.
+        A column and a value; only rows with this value in this column are read.
     ignore : sequence of str
-        Columns that are neither item, label nor id.
-    **said
-        ``kind``, ``text``, ``image``, ``embedding``, ``label``, ``id``.
+        Columns that hold neither items, labels nor ids.
+    **options
+        ``kind``, ``text``, ``image``, ``embedding``, ``label`` and ``id`` of `read_items`.
     """
     table = open_table(path)
-    filter_column = _check_split(split, table)
+    split_columns = _split_columns(split, table)
     first = next(table.blocks(table.names), None)
     if first is None:
         raise InputError(f"{path} has no rows.")
     natures = {name: nature_of(first.columns[name], typed=table.typed) for name in table.names}
-    columns = choose_columns(natures, source=str(path), ignore=[*ignore, *filter_column], **said)
+    columns = choose_columns(natures, source=str(path), ignore=[*ignore, *split_columns], **options)
     del first
-    return _Reader(table, columns, split).items()
+    return _TableReader(table, columns, split).items()
 
 
-def _check_split(split: tuple[str, str] | None, table: Table) -> list[str]:
+def _split_columns(split: tuple[str, str] | None, table: TableFile) -> list[str]:
     if split is None:
         return []
     if isinstance(split, str) or len(split) != 2:
-        raise InputError(f'split must be a column and a value, such as ("split", "train"), got {split!r}.')
+        raise InputError(
+            f'split must be a column and a value, such as ("split", "train"), got {split!r}.', option="split"
+        )
     if split[0] not in table.names:
-        shown = ", ".join(map(repr, table.names[:8]))
-        raise InputError(f"{table.path} has no column {split[0]!r} to split by; its columns are {shown}.")
+        names = ", ".join(map(repr, table.names[:8]))
+        raise InputError(
+            f"{table.path} has no column {split[0]!r} to split by; its columns are {names}.", option="split"
+        )
     return [split[0]]
 
 
-class _Reader:
-    """The rows of a table, gathered."""
+class _TableReader:
+    """Collects the rows of a table, block by block."""
 
-    def __init__(self, table: Table, columns: Columns, split: tuple[str, str] | None) -> None:
+    def __init__(self, table: TableFile, columns: Columns, split: tuple[str, str] | None) -> None:
         self.table, self.columns, self.split = table, columns, split
         self.values: list[Any] = []
         self.labels: list[Any] = []
         self.ids: list[Any] = []
         self.rows: list[int] = []
-        self.seen: set[str] = set()
+        self.split_values: set[str] = set()
 
     def items(self) -> Items:
         self._read()
@@ -81,7 +102,7 @@ class _Reader:
         values: Any = self.values
         references = self._references()
         if kind == "embedding":
-            values = self._joined()
+            values = self._join_vectors()
             check_finite(values, references, source)
         elif kind == "image":
             values = _paths(self.values, self.table)
@@ -95,26 +116,28 @@ class _Reader:
 
     def _read(self) -> None:
         first = 0
-        wanted = list(dict.fromkeys([*self.columns.used, *([self.split[0]] if self.split else [])]))
-        for block in self.table.blocks(wanted):
-            keep = self._keep(block)
-            rows = np.arange(first, first + len(block.places))[keep]
+        names = list(dict.fromkeys([*self.columns.names, *([self.split[0]] if self.split else [])]))
+        for block in self.table.blocks(names):
+            mask = self._mask(block)
+            rows = np.arange(first, first + len(block.places))[mask]
             first += len(block.places)
             if len(rows):
-                self._add(block.filtered(keep), rows)
+                self._add(block.filter(mask), rows)
         if not self.rows and self.split:
-            seen = ", ".join(map(repr, sorted(self.seen)[:8]))
+            values = ", ".join(map(repr, sorted(self.split_values)[:8]))
             raise InputError(
                 f"No row of {self.table.path} has {self.split[1]!r} in the column {self.split[0]!r}; "
-                f"its values are {seen}."
+                f"its values are {values}.",
+                option="split",
             )
 
-    def _keep(self, block: Block) -> Array:
+    def _mask(self, block: Block) -> Array:
+        """Which rows of a block belong to the split."""
         if self.split is None:
             return np.ones(len(block.places), dtype=bool)
         cells = ["" if is_missing(cell) else str(cell).strip() for cell in block.columns[self.split[0]]]
-        if len(self.seen) < 100:
-            self.seen.update(cells)
+        if len(self.split_values) < 100:
+            self.split_values.update(cells)
         return np.array([cell == str(self.split[1]) for cell in cells], dtype=bool)
 
     def _add(self, block: Block, rows: Array) -> None:
@@ -130,58 +153,60 @@ class _Reader:
         else:
             self.values.extend(_strings(block, columns.values[0], columns.kind, self.table))
 
-    def _joined(self) -> Array:
+    def _join_vectors(self) -> Array:
         parts, self.values = self.values, []
         return np.concatenate(parts)
 
     def _references(self) -> list[str]:
-        """Ids where they are whole and different, else paths of pictures where they are, else row numbers."""
+        """Ids if they are complete and unique, else unique paths of pictures, else row numbers."""
         name = self.columns.id
         if name is not None:
             ids = ["" if is_missing(cell) else str(cell).strip() for cell in self.ids]
             if all(ids) and len(set(ids)) == len(ids):
                 self.ids = ids
                 return self.ids
-            if self.columns.id_said:
+            if self.columns.explicit_id:
                 raise InputError(
-                    f"The column {name!r} of {self.table.path} does not name the rows: some cells are empty "
-                    "or the same; say another with id=, or none to use row numbers."
+                    f"The column {name!r} of {self.table.path} cannot be used as ids: some cells are empty "
+                    "or equal; choose another with the option 'id', or leave it out to use row numbers.",
+                    option="id",
                 )
         if self.columns.kind == "image" and len(set(self.values)) == len(self.values):
             return [str(value) for value in self.values]
         return [str(row) for row in self.rows]
 
 
-def _check_width(parts: list[Array], block: Block, table: Table) -> None:
+def _check_width(parts: list[Array], block: Block, table: TableFile) -> None:
     if parts[-1].shape[1] != parts[0].shape[1]:
         raise InputError(
             f"{table.path} from {table.unit} {block.places[0]} on: embeddings of {parts[-1].shape[1]} "
-            f"numbers, the rows before have {parts[0].shape[1]}."
+            f"numbers, but the rows before have {parts[0].shape[1]}."
         )
 
 
-def _strings(block: Block, name: str, kind: str, table: Table) -> list[str]:
-    what = "text" if kind == "text" else "path of an image"
+def _strings(block: Block, name: str, kind: str, table: TableFile) -> list[str]:
+    content = "text" if kind == "text" else "path of an image"
     for place, cell in zip(block.places, block.columns[name], strict=True):
         if (isinstance(cell, str) and cell.strip()) or (kind == "text" and is_missing(cell)):
-            continue  # an empty text is kept, so that whoever embeds it can name it and go on
-        found = "is empty" if is_missing(cell) else f"holds {str(cell)[:40]!r} ({type(cell).__name__})"
+            continue  # empty texts stay: the embedder reports them as failures and goes on
+        problem = "is empty" if is_missing(cell) else f"holds {str(cell)[:40]!r} ({type(cell).__name__})"
         raise InputError(
-            f"Column {name!r} of {table.path}, {table.unit} {place}, {found}; every row needs a {what}. "
+            f"Column {name!r} of {table.path}, {table.unit} {place}, {problem}; every row needs a {content}. "
             "Remove the row or fill the cell."
         )
     cells = ("" if is_missing(cell) else str(cell) for cell in block.columns[name])
     return [cell if kind == "text" else cell.strip() for cell in cells]
 
 
-def _paths(names: list[str], table: Table) -> list[Path]:
+def _paths(names: list[str], table: TableFile) -> list[Path]:
     """Absolute paths of pictures; relative ones start at the folder of the table."""
     folder = os.path.abspath(table.path.parent)
     paths = [os.path.join(folder, name) for name in names]
     missing = [name for name, path in zip(names, paths, strict=True) if not os.path.isfile(path)]
-    if names and len(missing) == len(names):  # single ones are named when they are opened
+    if names and len(missing) == len(names):  # where only some are missing, the embedder reports them
         raise InputError(
             f"{len(missing)} of {len(names)} image files of {table.path} are missing, first {missing[0]!r}; "
-            f"paths are relative to {folder}."
+            f"paths are relative to {folder}.",
+            option="image",
         )
     return [Path(path) for path in paths]

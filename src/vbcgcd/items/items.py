@@ -1,8 +1,11 @@
-"""A list of things to embed or to learn from, of one kind, with labels where they are known."""
+"""Items of one kind (pictures, texts or embeddings), their labels, and items that could not be used."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import numbers
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,25 @@ Array = NDArray[Any]
 Column = str | tuple[str, ...]
 
 KINDS = ("image", "text", "embedding")
+#: A longer label is a text from the wrong column.
+LONGEST_LABEL = 1000
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
-__all__ = ["KINDS", "Failure", "Items"]
+__all__ = ["KINDS", "Column", "Failure", "Items", "as_labels", "check_kind", "is_missing"]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """An item that could not be used, and why.
+
+    Examples
+    --------
+    >>> Failure("photos/7.png", "not a picture").reference
+    'photos/7.png'
+    """
+
+    reference: str
+    reason: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,13 +51,13 @@ class Items:
         Texts (list of str), paths of pictures (list of absolute Path), pictures (uint8 array (N, H, W, 3)) or
         embeddings (float array (N, d)).
     references : list of str (N,)
-        Stable and different names of the items: a column of ids, the row in the source, a relative path.
+        Unique, stable names of the items: an id column, the row number in the source, or a relative path.
     source : str
         Where the items came from.
     labels : array (N,), optional
         Integers or strings; an object array with None where an item has no label.
     columns : dict
-        What was taken as what, for sources with named parts: ``{"text": "utterance", "label": "intent"}``.
+        Which column was read as what, for sources with columns: ``{"text": "utterance", "label": "intent"}``.
 
     Examples
     --------
@@ -56,8 +76,7 @@ class Items:
     columns: Mapping[str, Column] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {self.kind!r}.")
+        check_kind(self.kind)
         parts = {"references": self.references, "labels": self.labels}
         for name, part in parts.items():
             if part is not None and len(part) != len(self.values):
@@ -90,16 +109,16 @@ class Items:
             With M items, in the order of ``rows``.
         """
         try:
-            chosen = np.arange(len(self))[rows if isinstance(rows, slice) else _index(rows)]
+            places = np.arange(len(self))[rows if isinstance(rows, slice) else _index(rows)]
         except IndexError as error:
             raise InputError(f"rows do not fit {len(self)} items of {self.source}: {error}.") from None
         values: Any
         if isinstance(self.values, np.ndarray):
-            values = self.values[chosen]
+            values = self.values[places]
         else:
-            values = [self.values[row] for row in chosen]
-        labels = None if self.labels is None else self.labels[chosen]
-        references = [self.references[row] for row in chosen]
+            values = [self.values[place] for place in places]
+        labels = None if self.labels is None else self.labels[places]
+        references = [self.references[place] for place in places]
         return Items(self.kind, values, references, self.source, labels, self.columns)
 
 
@@ -108,9 +127,82 @@ def _index(rows: Any) -> Array:
     return index if index.size else index.astype(np.intp)
 
 
-@dataclass(frozen=True)
-class Failure:
-    """An item that could not be used, and why."""
+def check_kind(kind: str | None) -> None:
+    """Raise unless ``kind`` is a kind of items."""
+    if kind not in KINDS:
+        raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.", option="kind")
 
-    reference: str
-    reason: str
+
+def is_missing(cell: Any) -> bool:
+    """True for None, NaN and blank strings."""
+    if isinstance(cell, str):
+        return not cell.strip()
+    return cell is None or (isinstance(cell, numbers.Real) and math.isnan(cell))
+
+
+def as_labels(values: Sequence[Any] | Array, *, source: str, typed: bool = True) -> Array:
+    """Labels of one type from the cells of a column.
+
+    Strings are stripped; whole floats become integers; booleans become ``"true"`` and ``"false"``. In a
+    source without types (CSV), a column in which every label is a whole number without leading zeros becomes
+    integers.
+
+    Parameters
+    ----------
+    values : sequence (N,)
+        The cells of the label column.
+    source : str
+        Where the labels came from; errors name it.
+    typed : bool
+        Whether the source distinguishes numbers from strings.
+
+    Returns
+    -------
+    array (N,)
+        int64 or strings; object with None where a label is missing.
+
+    Raises
+    ------
+    InputError
+        Integers beside strings, or values that are neither.
+    """
+    cells = values.tolist() if isinstance(values, np.ndarray) else values
+    labels = [None if is_missing(cell) else _label(cell, row, source) for row, cell in enumerate(cells)]
+    present = [label for label in labels if label is not None]
+    if not typed and present and all(_WHOLE_NUMBER.fullmatch(str(label)) for label in present):
+        labels = [None if label is None else int(label) for label in labels]
+    types = {type(label) for label in labels if label is not None}
+    if len(types) > 1:
+        number = next(label for label in labels if isinstance(label, int))
+        string = next(label for label in labels if isinstance(label, str))
+        raise InputError(
+            f"The labels of {source} mix numbers ({number}) and strings ({string!r}); use one type for all.",
+            option="label",
+        )
+    if len(present) < len(labels):
+        partial = np.empty(len(labels), dtype=object)
+        partial[:] = labels
+        return partial
+    return np.array(labels, dtype=np.int64 if types == {int} else None)
+
+
+def _label(cell: Any, row: int, source: str) -> int | str:
+    if isinstance(cell, bool | np.bool_):
+        return "true" if cell else "false"
+    if isinstance(cell, str):
+        if len(cell) > LONGEST_LABEL:
+            raise InputError(
+                f"The label of row {row} of {source} has {len(cell)} characters and looks like a text; "
+                "choose the column of the labels with the option 'label'.",
+                option="label",
+            )
+        return cell.strip()
+    if isinstance(cell, int | np.integer) and abs(int(cell)) < 2**63:
+        return int(cell)
+    if isinstance(cell, float | np.floating) and float(cell).is_integer() and abs(float(cell)) < 2**63:
+        return int(cell)
+    raise InputError(
+        f"The label of row {row} of {source} is {str(cell)[:40]!r} ({type(cell).__name__}); labels must be "
+        "strings or whole numbers.",
+        option="label",
+    )

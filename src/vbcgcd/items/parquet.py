@@ -1,4 +1,4 @@
-"""Parquet, read with pyarrow: lists of numbers come as arrays in the type of the file."""
+"""Parquet, read with pyarrow: lists of numbers become arrays of the type in the file."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from typing import Any
 import numpy as np
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.tables import BLOCK, Block, Cells, Table, check_names
+from vbcgcd.items.tables import BLOCK, Block, Cells, TableFile, check_names
 
 __all__ = ["ParquetTable"]
 
 
-class ParquetTable(Table):
-    """Columns of a Parquet file."""
+class ParquetTable(TableFile):
+    """The columns of a Parquet file."""
 
     unit = "row"
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with _reading(path) as file:
+        with _open_parquet(path) as file:
             self.names = list(file.schema_arrow.names)
         check_names(self.names, path)
 
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
-        """See `Table.blocks`."""
+        """See `TableFile.blocks`."""
         first = 0
-        with _reading(self.path) as file:
+        with _open_parquet(self.path) as file:
             batches = file.iter_batches(batch_size=BLOCK, columns=list(names))
             while (batch := _next_batch(batches, self.path)) is not None:
                 if not batch.num_rows:
@@ -37,7 +37,7 @@ class ParquetTable(Table):
                 try:
                     columns = {name: _cells(batch.column(name)) for name in names}
                 except UnicodeDecodeError as error:
-                    raise _broken(self.path, error) from None
+                    raise _incomplete(self.path, error) from None
                 yield Block(columns, range(first, first + batch.num_rows))
                 first += batch.num_rows
 
@@ -47,28 +47,28 @@ def _pyarrow(module: str = "pyarrow") -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise InputError(
-            "Reading Parquet needs the package pyarrow, which is not installed; install it, or write the "
-            "table as CSV or JSONL."
+            "Reading Parquet needs the package pyarrow, which is not installed; install it with "
+            "pip install 'vbcgcd[tables]', or save the table as CSV or JSONL."
         ) from None
 
 
-def _broken(path: Path, error: Exception) -> InputError:
+def _incomplete(path: Path, error: Exception) -> InputError:
     return InputError(f"{path} is not a complete Parquet file ({error}); write it again.")
 
 
-def _reading(path: Path) -> Any:
+def _open_parquet(path: Path) -> Any:
     parquet = _pyarrow("pyarrow.parquet")
     try:
         return parquet.ParquetFile(path)
     except (_pyarrow().ArrowException, OSError) as error:
-        raise _broken(path, error) from None
+        raise _incomplete(path, error) from None
 
 
 def _next_batch(batches: Any, path: Path) -> Any:
     try:
         return next(batches, None)
     except (_pyarrow().ArrowException, OSError) as error:
-        raise _broken(path, error) from None
+        raise _incomplete(path, error) from None
 
 
 def _cells(column: Any) -> Cells:
@@ -77,8 +77,8 @@ def _cells(column: Any) -> Cells:
         return (
             np.asarray(column.to_numpy(zero_copy_only=False)) if not column.null_count else column.to_pylist()
         )
-    listed = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-    if listed and not column.null_count and len(column):
+    is_list = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+    if is_list and not column.null_count and len(column):
         inner = column.flatten()
         equal = len(set(column.value_lengths().to_pylist())) == 1
         if equal and not inner.null_count and (types.is_integer(inner.type) or types.is_floating(inner.type)):

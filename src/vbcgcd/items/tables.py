@@ -1,11 +1,16 @@
-"""Tables as blocks of columns: one face for CSV, JSONL and Parquet."""
+"""Tables read as blocks of columns: what every table file offers, and the text formats CSV, TSV and JSONL."""
 
 from __future__ import annotations
 
+import csv
+import json
+import threading
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +22,29 @@ from vbcgcd.errors import InputError
 Array = NDArray[Any]
 Cells = list[Any] | Array
 
-#: Rows of a block; the first block is also what columns are judged by.
+#: Rows in a block; the nature of a column is judged by the first block.
 BLOCK = 1000
+#: File name extensions of tables.
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+DELIMITERS = (",", "\t", ";")
+_LARGEST_CELL = 2**31 - 1
+_CELL_LIMIT_LOCK = threading.Lock()
 
-__all__ = ["BLOCK", "TABLES", "Block", "Table", "check_names", "check_utf8", "open_table"]
+__all__ = ["BLOCK", "TABLES", "Block", "Cells", "DelimitedTable", "JsonlTable", "TableFile", "check_names"]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Up to `BLOCK` rows: cells by column, and where each row stands in the file."""
+    """Up to `BLOCK` rows: the cells of each column, and the line or row number of each row in the file."""
 
     columns: dict[str, Cells]
     places: Sequence[int]
 
-    def filtered(self, keep: Array) -> Block:
+    def filter(self, mask: Array) -> Block:
         """The rows where the mask (n,) is true."""
-        if keep.all():
+        if mask.all():
             return self
-        rows = np.flatnonzero(keep).tolist()
+        rows = np.flatnonzero(mask).tolist()
         columns: dict[str, Cells] = {
             name: cells[rows] if isinstance(cells, np.ndarray) else [cells[r] for r in rows]
             for name, cells in self.columns.items()
@@ -43,15 +52,16 @@ class Block:
         return Block(columns, [self.places[r] for r in rows])
 
 
-class Table(ABC):
+class TableFile(ABC):
     """A file with named columns that can be read more than once.
 
     Attributes
     ----------
     path : Path
     names : list of str
+        The columns, in the order of the file.
     typed : bool
-        Cells come with types (JSONL, Parquet); otherwise all of them are strings.
+        Whether the file distinguishes numbers from strings (JSONL, Parquet); in CSV every cell is a string.
     unit : str
         What the places of a block count: "line" or "row".
     """
@@ -65,45 +75,160 @@ class Table(ABC):
 
     @abstractmethod
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
-        """These columns, block after block; a table without rows gives none."""
+        """The cells of these columns, block by block; a table without rows yields nothing."""
 
 
-def open_table(path: Path) -> Table:
-    """The table in a file, by the ending of its name.
+class DelimitedTable(TableFile):
+    """Comma-separated values; tabs or semicolons where the header has more of them than commas."""
 
-    Raises
-    ------
-    InputError
-        An ending that is not of a table, an empty file, a broken header.
+    typed = False
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(path)
+        with self._rows() as rows:
+            header = next(rows, (1, []))[1]
+        self.names = [cell.strip() for cell in header]
+        if not any(self.names):
+            raise InputError(f"{path} has no header; the first line must name the columns.")
+        check_names(self.names, path)
+        values = [name for name in self.names if _is_value(name)]
+        if values:
+            raise InputError(
+                f"The first line of {path} holds the value {values[0]!r}; it must name the columns."
+            )
+
+    def blocks(self, names: Sequence[str]) -> Iterator[Block]:
+        """See `TableFile.blocks`."""
+        indices = [self.names.index(name) for name in names]
+        with self._rows() as rows:
+            next(rows)
+            while lines := list(islice(rows, BLOCK)):
+                for line, row in lines:
+                    self._check_width(line, row)
+                columns = {name: [row[i] for _, row in lines] for name, i in zip(names, indices, strict=True)}
+                yield Block(dict(columns), [line for line, _ in lines])
+
+    def _check_width(self, line: int, row: list[str]) -> None:
+        if len(row) != len(self.names):
+            cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+            raise InputError(
+                f"Line {line} of {self.path} has {cells}, but the header has {len(self.names)}; quote cells "
+                f"that contain {self.delimiter!r}."
+            )
+
+    @contextmanager
+    def _rows(self) -> Iterator[Iterator[tuple[int, list[str]]]]:
+        with self.path.open(encoding="utf-8-sig", newline="") as file:
+            yield self._lines(csv.reader(file, delimiter=self.delimiter, strict=True))
+
+    def _lines(self, reader: Any) -> Iterator[tuple[int, list[str]]]:
+        """Line number and cells of every row that is not blank."""
+        while True:
+            try:
+                row = _next_row(reader)
+            except UnicodeDecodeError:
+                raise _encoding_error(self.path) from None
+            except csv.Error as error:
+                raise InputError(
+                    f"{self.path} is malformed near line {reader.line_num} ({error}); look for an unclosed "
+                    "quote."
+                ) from None
+            if row is None:
+                return
+            if row:
+                yield reader.line_num, row
+
+
+def _next_row(reader: Any) -> list[str] | None:
+    # The limit on the size of a cell is global to the process, so it is lifted for one row at a time.
+    with _CELL_LIMIT_LOCK:
+        before = csv.field_size_limit(_LARGEST_CELL)
+        try:
+            return next(reader, None)
+        finally:
+            csv.field_size_limit(before)
+
+
+def _delimiter(path: Path) -> str:
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            line = next((line for line in file if line.strip()), "")
+    except UnicodeDecodeError:
+        raise _encoding_error(path) from None
+    return max(DELIMITERS, key=lambda d: len(next(csv.reader([line[:_LARGEST_CELL]], delimiter=d), [])))
+
+
+def _is_value(name: str) -> bool:
+    """Whether a header cell is data: 0.25 is a value, but 17 may name a column."""
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return not name.isdigit() and name.lower() not in ("nan", "inf", "infinity")
+
+
+class JsonlTable(TableFile):
+    """JSON lines, one object per line; a key that a line lacks is a missing cell.
+
+    The columns are the keys of all lines, in the order of their first use.
     """
-    ending = path.suffix.lower()
-    if ending not in TABLES:
-        raise InputError(f"{path} is not a table; tables end in {', '.join(TABLES)}.")
-    if path.stat().st_size == 0:
-        raise InputError(f"{path} is empty; a table needs named columns and rows.")
-    if ending == ".parquet":
-        from vbcgcd.items.parquet import ParquetTable
 
-        return ParquetTable(path)
-    if ending in (".jsonl", ".ndjson"):
-        from vbcgcd.items.jsonl import JsonlTable
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        names: dict[str, None] = {}
+        for _, row in self._rows():
+            names.update(dict.fromkeys(row))
+        self.names = list(names)
 
-        return JsonlTable(path)
-    from vbcgcd.items.delimited import DelimitedTable
+    def blocks(self, names: Sequence[str]) -> Iterator[Block]:
+        """See `TableFile.blocks`."""
+        rows = self._rows()
+        while lines := list(islice(rows, BLOCK)):
+            columns = {name: [row.get(name) for _, row in lines] for name in names}
+            yield Block(dict(columns), [line for line, _ in lines])
 
-    return DelimitedTable(path)
+    def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        try:
+            with self.path.open(encoding="utf-8-sig") as file:
+                for number, line in enumerate(file, start=1):
+                    if line.strip():
+                        yield number, self._object(number, line)
+        except UnicodeDecodeError:
+            raise _encoding_error(self.path) from None
+
+    def _object(self, number: int, line: str) -> dict[str, Any]:
+        try:
+            row = json.loads(line, object_pairs_hook=self._pairs)
+        except InputError:
+            raise
+        except (ValueError, RecursionError) as error:
+            raise InputError(
+                f"Line {number} of {self.path} is not JSON ({error}); write one object per line."
+            ) from None
+        if not isinstance(row, dict):
+            raise InputError(
+                f"Line {number} of {self.path} holds a {type(row).__name__}; write one object per line."
+            )
+        return row
+
+    def _pairs(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        row = dict(pairs)
+        if len(row) < len(pairs):
+            check_names([key for key, _ in pairs], self.path)
+        return row
 
 
 def check_names(names: Sequence[str], path: Path) -> None:
-    """Raise where a column name occurs twice."""
-    twice = sorted(name for name, n in Counter(names).items() if n > 1)
-    if twice:
-        shown = ", ".join(map(repr, twice[:5])) + (", ..." if len(twice) > 5 else "")
-        raise InputError(f"{path} has more than one column named {shown}; give every column its own name.")
+    """Raise where two columns have the same name."""
+    repeats = sorted(name for name, n in Counter(names).items() if n > 1)
+    if repeats:
+        listing = ", ".join(map(repr, repeats[:5])) + (", ..." if len(repeats) > 5 else "")
+        raise InputError(f"{path} has more than one column named {listing}; give every column its own name.")
 
 
-def check_utf8(path: Path) -> InputError:
-    """The error for a file that could not be decoded: it names the first line that is not UTF-8."""
+def _encoding_error(path: Path) -> InputError:
+    """The error for a file that could not be decoded; it names the first line that is not UTF-8."""
     advice = "save the file as UTF-8"
     with path.open("rb") as file:
         if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):

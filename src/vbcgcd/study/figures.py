@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import written_whole
+from vbcgcd.atomic import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.arrays import Dataset
@@ -87,7 +87,7 @@ def draw_data(name: str, data: Dataset, plan: Plan) -> Any:
 def save_figure(figure: Any, path: Path) -> None:
     """Write a figure; if that fails, an existing file is left unchanged."""
     try:
-        with written_whole(path) as file:
+        with atomic_file(path) as file:
             figure.savefig(file, format=path.suffix[1:].lower(), dpi=120, bbox_inches="tight")
     except OSError as error:
         raise DiskError.writing(path, error) from None

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import written_whole
+from vbcgcd.atomic import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.plain import plain
 from vbcgcd.study.datasets.arrays import labels_digest
@@ -250,7 +250,7 @@ def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
     target = Path(path)
     content = {"format": FORMAT, "about": plain(plan.origin), **plan.content()}
     try:
-        with written_whole(target) as file:
+        with atomic_file(target) as file:
             file.write(json.dumps(content, ensure_ascii=False).encode() + b"\n")
     except OSError as error:
         raise DiskError.writing(target, error) from None

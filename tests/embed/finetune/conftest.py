@@ -83,7 +83,7 @@ def vit_folder(save_vit, tmp_path_factory):
 @pytest.fixture(scope="session")
 def settings(vit_folder):
     """Arguments of a quick fine-tuning."""
-    from vbcgcd.embed.augment import Augmentation
+    from vbcgcd.embed.pictures import Augmentation
 
     return {
         "backbone": vit_folder,

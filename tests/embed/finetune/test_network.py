@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
 peft = pytest.importorskip("peft", reason="needs the extra 'vision'")
 
-from vbcgcd.embed.finetune.network import adapter_arrays, attach, load_adapters, merge  # noqa: E402
+from vbcgcd.embed.finetune.network import adapter_arrays, attach, load_adapters, merge_adapters  # noqa: E402
 from vbcgcd.embed.finetune.options import FinetuneOptions  # noqa: E402
 from vbcgcd.embed.vit import pooled  # noqa: E402
 from vbcgcd.errors import InputError  # noqa: E402
@@ -16,7 +16,7 @@ PIXELS = torch.randn(3, 3, 32, 32, generator=torch.Generator().manual_seed(0))
 
 
 def network(make_vit, family="vit", method="boft", **options):
-    return attach(make_vit(family), 64, 5, FinetuneOptions(method=method, **options).to_json())
+    return attach(make_vit(family), 64, 5, FinetuneOptions(method=method, **options).as_json())
 
 
 def disturb(net):
@@ -58,7 +58,7 @@ def test_merging_leaves_a_plain_backbone_that_answers_the_same(make_vit, family,
     net.train(False)
     disturb(net)
     expected = net.embed(PIXELS)
-    merge(net.backbone)
+    merge_adapters(net.backbone)
     torch.testing.assert_close(net.embed(PIXELS), expected, atol=1e-4, rtol=1e-4)
     assert set(net.backbone.state_dict()) == set(make_vit(family).state_dict())
 

@@ -8,9 +8,9 @@ from PIL import Image
 pytest.importorskip("torch", reason="needs the extra 'vision'")
 pytest.importorskip("peft", reason="needs the extra 'vision'")
 
-from vbcgcd.embed.backbones import vit_embedder
 from vbcgcd.embed.finetune import Augmentation, finetune, load_finetuned
-from vbcgcd.embed.finetune.measure import nearest_mean_accuracy
+from vbcgcd.embed.finetune.objective import nearest_mean_accuracy
+from vbcgcd.embed.images import vit_embedder
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 
@@ -44,7 +44,7 @@ def test_the_result_says_what_was_done(tuned):
     # BOFT: for each layer 2 factors of n / 4 blocks of 16, and one scale for each output.
     blocks = 2 * (4 * 64 // 4 + 2 * 128 // 4) * 16
     assert tuned.n_trained == blocks + 2 * (64 + 128 + 64)
-    assert "Nearest class mean" in tuned.summary()
+    assert "80.00 % at the best epoch" in tuned.summary()
     assert tuned.history[0].loss is None
 
 
@@ -84,8 +84,9 @@ def files(digits, tmp_path):
 
 
 def test_broken_pictures_end_it_before_anything_is_written(digits, settings, files, tmp_path):
-    with pytest.raises(InputError, match=r"2 of 40 pictures cannot be used: .*3.png .*7.png .*broken='skip'"):
+    with pytest.raises(InputError, match=r"2 of 40 pictures cannot be read: .*3.png: .*7.png: ") as caught:
         finetune(files, digits.labels[:40], **settings, out_folder=tmp_path / "out")
+    assert caught.value.option == "broken"
     assert not (tmp_path / "out").exists()
 
 
@@ -93,9 +94,9 @@ def test_broken_pictures_can_be_left_out(digits, settings, files, tmp_path):
     items = Items("image", files, [p.name for p in files], "pictures", digits.labels[:40])
     arguments = {**settings, "epochs": 1, "out_folder": tmp_path / "out"}
     result = finetune(items, **arguments, broken="skip")
-    assert [name for name, _ in result.skipped] == ["3.png", "7.png"]
+    assert [failure.reference for failure in result.skipped] == ["3.png", "7.png"]
     assert result.n_train + result.n_validation == 38
-    assert "2 images could not be read" in result.summary()
+    assert "2 pictures could not be read" in result.summary()
     good = [i for i in range(40) if i not in (3, 7)]
     plain = finetune(
         [files[i] for i in good], digits.labels[good], **{**arguments, "out_folder": tmp_path / "plain"}
@@ -106,6 +107,7 @@ def test_broken_pictures_can_be_left_out(digits, settings, files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"colour": "red"}, "no option 'colour'; its options are method, epochs"),
         ({"method": "full"}, "method must be one of 'boft', 'lora'"),
         ({"broken": "ignore"}, "broken must be one of"),
         ({"workers": 0}, "workers must be"),
@@ -132,8 +134,9 @@ def test_the_folder_cannot_be_a_file(digits, settings, tmp_path):
 
 
 def test_too_few_rows_for_validation(digits, settings, tmp_path):
-    with pytest.raises(InputError, match="validation_share=0"):
+    with pytest.raises(InputError) as caught:
         finetune(digits.images[:4], [0, 1, 0, 1], **settings, out_folder=tmp_path / "out")
+    assert caught.value.option == "validation_share"
     assert not (tmp_path / "out").exists()
 
 

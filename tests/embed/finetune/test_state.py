@@ -7,8 +7,7 @@ pytest.importorskip("peft", reason="needs the extra 'vision'")
 from vbcgcd.embed.finetune.network import attach  # noqa: E402
 from vbcgcd.embed.finetune.options import FinetuneOptions  # noqa: E402
 from vbcgcd.embed.finetune.result import EpochRecord  # noqa: E402
-from vbcgcd.embed.finetune.state import Sums, load_state, save_state  # noqa: E402
-from vbcgcd.embed.finetune.training import new_state  # noqa: E402
+from vbcgcd.embed.finetune.state import Sums, is_better, load_state, new_state, save_state  # noqa: E402
 from vbcgcd.errors import InputError  # noqa: E402
 
 IDENTITY = {"options": {"epochs": 3}, "data": "abc"}
@@ -17,7 +16,7 @@ IDENTITY = {"options": {"epochs": 3}, "data": "abc"}
 def fresh(make_vit, seed=0):
     torch.manual_seed(seed)
     options = FinetuneOptions(dropout=0.0)
-    return new_state(attach(make_vit(), 64, 5, options.to_json()), options, "float32")
+    return new_state(attach(make_vit(), 64, 5, options.as_json()), options, "float32")
 
 
 def step(state, seed):
@@ -71,3 +70,12 @@ def test_a_damaged_file_is_refused(make_vit, tmp_path):
     (tmp_path / "c").write_bytes((tmp_path / "c").read_bytes()[:-100])
     with pytest.raises(InputError, match="not a complete"):
         load_state(tmp_path / "c", state, IDENTITY)
+
+
+def test_what_counts_asis_better():
+    start = EpochRecord(epoch=0, validation_ncm=0.5)
+    assert is_better(EpochRecord(epoch=1, validation_ncm=0.6, validation_loss=9.0), start)
+    assert is_better(EpochRecord(epoch=1, validation_ncm=0.5, validation_loss=9.0), start)
+    assert not is_better(EpochRecord(epoch=1, validation_ncm=0.4, validation_loss=0.1), start)
+    first = EpochRecord(epoch=1, validation_ncm=0.5, validation_loss=1.0)
+    assert not is_better(EpochRecord(epoch=2, validation_ncm=0.5, validation_loss=1.0), first)

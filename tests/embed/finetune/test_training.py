@@ -1,5 +1,5 @@
 import signal
-from concurrent.futures import ThreadPoolExecutor
+import threading
 
 import numpy as np
 import pytest
@@ -11,12 +11,8 @@ from safetensors.numpy import load_file  # noqa: E402
 
 from vbcgcd.embed.finetune import finetune  # noqa: E402
 from vbcgcd.embed.finetune.folder import ADAPTERS, CHECKPOINT, HEAD, PAGE  # noqa: E402
-from vbcgcd.embed.finetune.images import labelled_images  # noqa: E402
-from vbcgcd.embed.finetune.job import Job, choose_precision  # noqa: E402
-from vbcgcd.embed.finetune.measure import Measurement  # noqa: E402
-from vbcgcd.embed.finetune.options import FinetuneOptions  # noqa: E402
-from vbcgcd.embed.finetune.result import EpochRecord  # noqa: E402
-from vbcgcd.embed.finetune.training import _better  # noqa: E402
+from vbcgcd.embed.finetune.objective import Measurement  # noqa: E402
+from vbcgcd.embed.finetune.training import DeferredInterrupt  # noqa: E402
 from vbcgcd.errors import InputError, NumericalError  # noqa: E402
 
 
@@ -27,11 +23,11 @@ class PowerCut(Exception):
 def cut(stage, epoch, batch, action):
     """A progress function that acts once, at this moment."""
 
-    def tell(moment):
+    def report(moment):
         if moment.stage == stage and moment.epoch == epoch and (stage == "epoch" or moment.batch == batch):
             action()
 
-    return tell
+    return report
 
 
 def power_cut():
@@ -73,7 +69,7 @@ class TestInterruptedTraining:
         assert not (tmp_path / "out" / PAGE).exists()
         seen = []
         result = finetune(digits.images[:120], digits.labels[:120], **arguments, progress=seen.append)
-        assert "Going on from the checkpoint" in seen[0].message
+        assert "Continuing from the checkpoint" in seen[0].message
         steps = [m for m in seen if m.stage == "batch"]
         first = {"ctrl-c": (2, 2), "every": (2, 3), "epoch": (3, 1)}
         kind = "ctrl-c" if error is KeyboardInterrupt else "every" if options else "epoch"
@@ -106,23 +102,6 @@ def test_the_generator_of_torch_is_left_alone(digits, settings, tmp_path):
     torch.manual_seed(3)
     finetune(digits.images[:64], digits.labels[:64], **{**settings, "epochs": 1}, out_folder=tmp_path)
     assert torch.equal(torch.rand(2), expected)
-
-
-@pytest.mark.parametrize("method", ["boft", "lora"])
-def test_only_adapters_and_head_change(digits, settings, make_vit, tmp_path, method):
-    options = FinetuneOptions(method=method, epochs=1, batch_size=64, learning_rate=0.01)
-    images = labelled_images(digits.images[:120], digits.labels[:120])
-    loading = {"size": None, "heads": None, "crop": True}
-    with ThreadPoolExecutor(2) as pool:
-        job = Job.prepare(images, options, settings["backbone"], device="cpu", loading=loading, pool=pool)
-        before = {n: p.detach().clone() for n, p in job.network.trainable().items()}
-        job.run(tmp_path, skipped=(), resume=True, checkpoint_every=None, tell=lambda m: None)
-    after = job.network.backbone.state_dict()
-    frozen = make_vit().state_dict()
-    kept = {n.replace(".base_layer", ""): t for n, t in after.items() if ".default" not in n}
-    assert kept.keys() == frozen.keys()
-    assert all(torch.equal(kept[n], frozen[n]) for n in frozen)
-    assert all(not torch.equal(p, before[n]) for n, p in job.network.trainable().items())
 
 
 @pytest.mark.parametrize(
@@ -188,17 +167,25 @@ def test_mixed_precision_trains(digits, settings, tmp_path):
     assert np.isfinite(result.history[1].loss)
 
 
-def test_precision_follows_the_device():
-    assert choose_precision("auto", torch.device("cpu")) == "float32"
-    assert choose_precision("bfloat16", torch.device("cpu")) == "bfloat16"
-    with pytest.raises(InputError, match="needs a CUDA device, this is cpu"):
-        choose_precision("float16", torch.device("cpu"))
+def test_the_first_is_noted_and_the_second_interrupts():
+    before = signal.getsignal(signal.SIGINT)
+    with DeferredInterrupt() as interrupt:
+        assert not interrupt.requested
+        signal.raise_signal(signal.SIGINT)
+        assert interrupt.requested
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_what_counts_as_better():
-    start = EpochRecord(epoch=0, validation_ncm=0.5)
-    assert _better(EpochRecord(epoch=1, validation_ncm=0.6, validation_loss=9.0), start)
-    assert _better(EpochRecord(epoch=1, validation_ncm=0.5, validation_loss=9.0), start)
-    assert not _better(EpochRecord(epoch=1, validation_ncm=0.4, validation_loss=0.1), start)
-    first = EpochRecord(epoch=1, validation_ncm=0.5, validation_loss=1.0)
-    assert not _better(EpochRecord(epoch=2, validation_ncm=0.5, validation_loss=1.0), first)
+def test_other_threads_are_left_alone():
+    seen = []
+
+    def work():
+        with DeferredInterrupt() as interrupt:
+            seen.append((interrupt.requested, signal.getsignal(signal.SIGINT)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [(False, signal.getsignal(signal.SIGINT))]

@@ -1,15 +1,16 @@
 """Offline fine-tuning of a vision transformer on the labelled pictures of the base session."""
 
-from vbcgcd.embed.augment import Augmentation
-from vbcgcd.embed.finetune.embedder import load_finetuned
-from vbcgcd.embed.finetune.folder import PAGE, is_finetuned
+from vbcgcd.embed.finetune.folder import PAGE, is_finetuned, load_finetuned
+from vbcgcd.embed.finetune.options import FinetuneOptions
 from vbcgcd.embed.finetune.result import EpochRecord, FinetuneProgress, FinetuneResult
 from vbcgcd.embed.finetune.run import finetune
+from vbcgcd.embed.pictures import Augmentation
 
 __all__ = [
     "PAGE",
     "Augmentation",
     "EpochRecord",
+    "FinetuneOptions",
     "FinetuneProgress",
     "FinetuneResult",
     "finetune",

@@ -12,15 +12,20 @@ from peft import BOFTConfig, LoraConfig, PeftConfig, inject_adapter_in_model
 from peft.tuners.tuners_utils import BaseTunerLayer
 from torch import Tensor, nn
 
-from vbcgcd.embed.finetune.butterfly import all_factors, use_plain_torch
-from vbcgcd.embed.finetune.layers import TunedLayers, check_butterfly, find_layers
+from vbcgcd.embed.finetune.layers import (
+    TunedLayers,
+    all_factors,
+    check_butterfly,
+    find_layers,
+    use_plain_torch,
+)
 from vbcgcd.embed.vit import pooled
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 ADAPTER = "default"
 
-__all__ = ["Network", "adapter_arrays", "adapter_config", "attach", "load_adapters", "merge"]
+__all__ = ["Network", "adapter_arrays", "adapter_config", "attach", "load_adapters", "merge_adapters"]
 
 
 @dataclass
@@ -30,10 +35,11 @@ class Network:
     Attributes
     ----------
     backbone : nn.Module
-        Of transformers; only its adapters are trainable.
+        A model of transformers; only its adapters are trainable.
     head : nn.Linear
         From the embedding to the labelled categories; used in training only.
     layers : TunedLayers
+        The layers with an adapter.
     """
 
     backbone: nn.Module
@@ -45,14 +51,14 @@ class Network:
         return pooled(self.backbone, pixels)  # type: ignore[no-any-return, unused-ignore]
 
     def train(self, mode: bool = True) -> None:
-        """Dropout on or off."""
+        """Switch between training and evaluation mode."""
         self.backbone.train(mode)
         self.head.train(mode)
 
     def trainable(self) -> dict[str, nn.Parameter]:
         """Adapter and head parameters by name, in a fixed order."""
-        out = {n: p for n, p in self.backbone.named_parameters() if p.requires_grad}
-        return out | {f"head.{n}": p for n, p in self.head.named_parameters()}
+        adapters = {n: p for n, p in self.backbone.named_parameters() if p.requires_grad}
+        return adapters | {f"head.{n}": p for n, p in self.head.named_parameters()}
 
 
 def adapter_config(layers: TunedLayers, options: dict[str, Any]) -> PeftConfig:
@@ -74,9 +80,9 @@ def adapter_config(layers: TunedLayers, options: dict[str, Any]) -> PeftConfig:
 
 
 def attach(backbone: nn.Module, dimension: int, n_classes: int, options: dict[str, Any]) -> Network:
-    """Put adapters into ``backbone`` (in place), which then answers exactly as before, and add a head.
+    """Put adapters into ``backbone`` (in place), which do not change its output yet, and add a head.
 
-    Random numbers are torch's; seed them for a repeatable start.
+    The first weights are drawn from torch's generator; seed it to reproduce them.
     """
     layers = find_layers(backbone)
     config = adapter_config(layers, options)
@@ -84,13 +90,13 @@ def attach(backbone: nn.Module, dimension: int, n_classes: int, options: dict[st
     with all_factors():
         inject_adapter_in_model(config, backbone, adapter_name=ADAPTER)
     use_plain_torch(backbone)
-    # Made on the processor, so that a seed means the same weights on every device.
+    # Created on the CPU, so that a seed gives the same weights on every device.
     head = nn.Linear(dimension, n_classes).to(device)
     return Network(backbone=backbone, head=head, layers=layers)
 
 
 def adapter_arrays(backbone: nn.Module) -> dict[str, Array]:
-    """Adapter weights under the names of PEFT's files."""
+    """Adapter weights under the names in PEFT's files."""
     return {
         _file_name(name): parameter.detach().cpu().numpy().copy()
         for name, parameter in backbone.named_parameters()
@@ -104,7 +110,7 @@ def load_adapters(backbone: nn.Module, arrays: dict[str, Array]) -> None:
     Raises
     ------
     InputError
-        Names or shapes are not those of the adapters in ``backbone``.
+        Names or shapes differ from those of the adapters in ``backbone``.
     """
     own = {_file_name(n): p for n, p in backbone.named_parameters() if _is_adapter(n)}
     wrong = sorted(set(own) ^ set(arrays)) or [n for n in own if own[n].shape != arrays[n].shape]
@@ -127,8 +133,8 @@ def _file_name(name: str) -> str:
     return ".".join(["base_model", "model", *parts])
 
 
-def merge(backbone: nn.Module) -> None:
-    """Put the adapters' effect into the weights (in place); plain dense layers are left."""
+def merge_adapters(backbone: nn.Module) -> None:
+    """Merge the adapters into the weights (in place), which leaves plain dense layers."""
     for name, module in list(backbone.named_modules()):
         if isinstance(module, BaseTunerLayer):
             module.merge()

@@ -1,17 +1,25 @@
-"""What fine-tuning reports, while it runs and at its end."""
+"""What fine-tuning reports while it runs and at its end, and how a terminal shows it."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import Any
 
-__all__ = ["EpochRecord", "FinetuneProgress", "FinetuneResult"]
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from vbcgcd.items import Failure
+
+COLUMNS = ("epoch", "loss", "CE", "contr.", "train %", "head %", "NCM %", "s", "")
+
+__all__ = ["EpochRecord", "FinetuneProgress", "FinetuneResult", "LiveFinetune"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class EpochRecord:
-    """The figures of one epoch; None where there is nothing to measure.
+    """The figures of one epoch; None where nothing was measured.
 
     Attributes
     ----------
@@ -24,11 +32,11 @@ class EpochRecord:
     validation_loss, validation_head : float or None
         Cross-entropy and accuracy of the head on the validation rows.
     validation_ncm : float or None
-        Accuracy of the nearest mean of the training rows' categories, on the validation rows.
+        Accuracy of the nearest class mean of the training rows, on the validation rows.
     learning_rate : float or None
-        At the epoch's end.
+        At the end of the epoch.
     seconds : float
-        Not part of a comparison.
+        Duration; ignored when records are compared.
     """
 
     epoch: int
@@ -42,14 +50,14 @@ class EpochRecord:
     learning_rate: float | None = None
     seconds: float = field(default=0.0, compare=False)
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values."""
+    def as_json(self) -> dict[str, Any]:
+        """The fields as plain values."""
         return asdict(self)
 
 
 @dataclass(frozen=True, kw_only=True)
 class FinetuneProgress:
-    """A moment of fine-tuning, given to the ``progress`` function.
+    """One moment of fine-tuning, passed to the ``progress`` function.
 
     Attributes
     ----------
@@ -57,14 +65,17 @@ class FinetuneProgress:
         ``"start"`` once (``message`` says what is tuned), ``"batch"`` after each step, ``"epoch"`` after each
         epoch and after the measurement of the frozen start, ``"end"`` once.
     epoch, epochs : int
+        The current epoch, and the number of epochs.
     batch, batches : int
-        Steps done in this epoch, and of how many.
+        Finished steps of this epoch, and the number of its steps.
     loss, train_accuracy : float or None
         Means over the epoch so far.
     record : EpochRecord or None
-        With ``"epoch"``.
+        The figures of the epoch, at the stage ``"epoch"``.
     best_epoch : int
+        The best epoch so far.
     message : str
+        Text for people, at the stages ``"start"`` and ``"end"``.
     """
 
     stage: str
@@ -81,7 +92,7 @@ class FinetuneProgress:
 
 @dataclass(frozen=True, kw_only=True)
 class FinetuneResult:
-    """What fine-tuning made.
+    """The outcome of fine-tuning.
 
     Attributes
     ----------
@@ -90,16 +101,17 @@ class FinetuneResult:
     history : tuple of EpochRecord
         From epoch 0, the frozen start.
     best_epoch : int
-        The epoch whose weights are in the folder; 0 where no epoch beat the frozen backbone.
+        The epoch whose weights are in the folder; 0 if no epoch beat the frozen backbone.
     stopped_early : bool
+        Whether training ended before the last epoch for lack of improvement.
     layers : tuple of str
         Names of the tuned layers.
     n_trained, n_frozen : int
-        Numbers of adapter and of backbone parameters.
+        Numbers of adapter parameters and of backbone parameters.
     n_train, n_validation : int
-        Labelled rows of each kind.
-    skipped : tuple of (str, str)
-        Images that could not be read, with the reason (``broken="skip"``).
+        Numbers of labelled pictures for training and for validation.
+    skipped : tuple of Failure
+        Pictures that could not be read, with the reason (option ``broken="skip"``).
     fingerprint : str
         Of the embedder: equal fingerprints mean equal embeddings.
     """
@@ -113,29 +125,111 @@ class FinetuneResult:
     n_frozen: int
     n_train: int
     n_validation: int
-    skipped: tuple[tuple[str, str], ...]
+    skipped: tuple[Failure, ...]
     fingerprint: str
 
     def summary(self) -> str:
-        """A few lines for people."""
+        """A few lines of text."""
         lines = [
-            f"{len(self.layers)} layers tuned, {self.n_trained:,} parameters beside {self.n_frozen:,} frozen "
-            f"ones; {self.n_train:,} rows trained, {self.n_validation:,} validated."
+            f"{len(self.layers)} layers tuned: {self.n_trained:,} trained and {self.n_frozen:,} frozen "
+            f"parameters; {self.n_train:,} pictures for training, {self.n_validation:,} for validation."
         ]
         start, best = self.history[0].validation_ncm, self._best.validation_ncm
         if start is not None and best is not None:
             lines.append(
-                f"Nearest class mean on the validation rows: {100 * start:.2f} % frozen, "
-                f"{100 * best:.2f} % at epoch {self.best_epoch}, which is kept."
+                f"Accuracy of the nearest class mean on the validation pictures: {100 * start:.2f} % frozen, "
+                f"{100 * best:.2f} % at the best epoch, {self.best_epoch}."
             )
         if self.best_epoch == 0:
-            lines.append("No epoch beat the frozen backbone: the adapters are left at their start.")
+            lines.append("No epoch beat the frozen backbone, so the adapters have no effect.")
         if self.stopped_early:
-            lines.append(f"Stopped after epoch {self.history[-1].epoch}: no better epoch since.")
+            lines.append(f"Stopped early, after epoch {self.history[-1].epoch}: it no longer improved.")
         if self.skipped:
-            lines.append(f"{len(self.skipped)} images could not be read and were left out.")
+            lines.append(f"{len(self.skipped)} pictures could not be read and were left out.")
         return "\n".join([*lines, f"Written to {self.folder}."])
 
     @property
     def _best(self) -> EpochRecord:
         return next(r for r in self.history if r.epoch == self.best_epoch)
+
+
+class LiveFinetune:
+    """A progress function for ``finetune`` that draws a bar per epoch and prints a line of figures after it.
+
+    Parameters
+    ----------
+    console : rich Console, optional
+        Where to draw; None takes standard error, so that results can be piped.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> out = StringIO()
+    >>> with LiveFinetune(Console(file=out, width=80)) as live:
+    ...     live(FinetuneProgress(stage="epoch", record=EpochRecord(epoch=0, validation_ncm=0.5)))
+    >>> "50.00" in out.getvalue()
+    True
+    """
+
+    def __init__(self, console: Console | None = None) -> None:
+        self.console = console or Console(stderr=True)
+        self.bars = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[figures]}"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+        )
+        self.task = self.bars.add_task("", total=None, figures="", visible=False)
+        self.has_header = False
+
+    def __enter__(self) -> LiveFinetune:
+        self.bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bars.stop()
+
+    def __call__(self, moment: FinetuneProgress) -> None:
+        """Show one moment of fine-tuning."""
+        if moment.stage == "batch":
+            figures = f"loss {_figure(moment.loss)}  train {_figure(moment.train_accuracy, 100)} %"
+            self.bars.update(
+                self.task,
+                description=f"epoch {moment.epoch}/{moment.epochs}",
+                completed=moment.batch,
+                total=moment.batches,
+                figures=figures,
+                visible=True,
+            )
+        elif moment.record is not None:
+            self._line(moment.record, best=moment.best_epoch == moment.record.epoch)
+        elif moment.stage == "start":
+            self.console.print(moment.message, highlight=False, markup=False)
+
+    def _line(self, record: EpochRecord, *, best: bool) -> None:
+        if not self.has_header:
+            self.console.print("".join(f"{c:>8}" for c in COLUMNS), highlight=False)
+            self.has_header = True
+        cells = (
+            str(record.epoch),
+            _figure(record.loss),
+            _figure(record.cross_entropy),
+            _figure(record.contrastive),
+            _figure(record.train_accuracy, 100),
+            _figure(record.validation_head, 100),
+            _figure(record.validation_ncm, 100),
+            f"{record.seconds:.1f}",
+            "best" if best else "",
+        )
+        self.console.print("".join(f"{c:>8}" for c in cells).rstrip(), highlight=False)
+
+
+def _figure(value: float | None, scale: int = 1) -> str:
+    if value is None:
+        return "-"
+    return f"{scale * value:.2f}" if scale != 1 else f"{value:.4f}"

@@ -1,7 +1,8 @@
-"""Where training stands, and its file: everything that the next step needs, without pickle."""
+"""The state of training and its checkpoint: everything that the next step needs, without pickle."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,14 +13,14 @@ from numpy.typing import NDArray
 
 from vbcgcd.archive import read_archive, write_archive
 from vbcgcd.embed.finetune.network import Network, adapter_arrays, load_adapters
-from vbcgcd.embed.finetune.options import changed_options
+from vbcgcd.embed.finetune.options import FinetuneOptions, changed_options
 from vbcgcd.embed.finetune.result import EpochRecord
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 KIND, VERSION = "fine-tuning checkpoint", 1
 
-__all__ = ["Sums", "TrainingState", "load_state", "save_state"]
+__all__ = ["Sums", "TrainingState", "is_better", "load_state", "new_state", "save_state"]
 
 
 @dataclass
@@ -46,16 +47,19 @@ class TrainingState:
     network : Network
     optimizer : torch.optim.AdamW
     scaler : torch.amp.GradScaler
-        Switched off unless the precision is float16.
+        Disabled unless the precision is float16.
     epoch, batch : int
-        The epoch under way, from 1, and its batches that are done. Order of rows, augmentation and dropout
-        follow from these two and the seed, so no state of a random generator is part of it.
+        The current epoch, from 1, and the number of its finished batches. Order of rows, augmentation and
+        dropout follow from these two and the seed, so no state of a random generator is part of it.
     step : int
-        Optimiser steps done; the learning rate follows from it.
+        Number of finished optimiser steps; the learning rate follows from it.
     sums : Sums
+        Totals of the current epoch.
     history : list of EpochRecord
+        The finished epochs.
     best_epoch : int
     best_adapters, best_head : dict of array
+        The best epoch so far and its weights.
     """
 
     network: Network
@@ -71,10 +75,40 @@ class TrainingState:
     best_head: dict[str, Array] = field(default_factory=dict)
 
     def keep_as_best(self, epoch: int) -> None:
-        """The weights as they are now become the result so far."""
+        """Remember the current weights as the best ones."""
         self.best_epoch = epoch
         self.best_adapters = adapter_arrays(self.network.backbone)
         self.best_head = head_arrays(self.network)
+
+
+def new_state(network: Network, options: FinetuneOptions, precision: str) -> TrainingState:
+    """The state before the first step."""
+    decayed: list[torch.nn.Parameter] = []
+    free: list[torch.nn.Parameter] = []
+    for name, parameter in network.trainable().items():
+        # Scales start at 1 and biases have no preferred size, so only matrices decay.
+        plain = ".boft_s." in name or parameter.ndim < 2
+        (free if plain else decayed).append(parameter)
+    groups = [
+        {"params": decayed, "weight_decay": options.weight_decay},
+        {"params": free, "weight_decay": 0.0},
+    ]
+    device = next(network.backbone.parameters()).device.type
+    return TrainingState(
+        network=network,
+        optimizer=torch.optim.AdamW(groups, lr=options.learning_rate),
+        scaler=torch.amp.GradScaler(device, enabled=precision == "float16"),
+    )
+
+
+def is_better(record: EpochRecord, best: EpochRecord) -> bool:
+    """Whether the nearest class mean became more accurate, or stayed as accurate with a lower loss."""
+
+    def rank(r: EpochRecord) -> tuple[float, float]:
+        loss = math.inf if r.validation_loss is None else r.validation_loss
+        return (-1.0 if r.validation_ncm is None else r.validation_ncm, -loss)
+
+    return rank(record) > rank(best)
 
 
 def head_arrays(network: Network) -> dict[str, Array]:
@@ -83,12 +117,12 @@ def head_arrays(network: Network) -> dict[str, Array]:
 
 
 def save_state(path: Path, state: TrainingState, identity: dict[str, Any]) -> None:
-    """Write a checkpoint; the file before it stays until the new one is whole.
+    """Write a checkpoint; the previous one stays until the new one is complete.
 
     Parameters
     ----------
     identity : dict
-        Plain values that must be the same when training goes on: options, backbone, data.
+        Plain values that must be the same when training resumes: options, backbone, data.
     """
     arrays = {f"adapter/{n}": a for n, a in adapter_arrays(state.network.backbone).items()}
     arrays |= {f"head/{n}": a for n, a in head_arrays(state.network).items()}
@@ -103,7 +137,7 @@ def save_state(path: Path, state: TrainingState, identity: dict[str, Any]) -> No
         "batch": state.batch,
         "step": state.step,
         "sums": vars(state.sums),
-        "history": [r.to_json() for r in state.history],
+        "history": [r.as_json() for r in state.history],
         "best_epoch": state.best_epoch,
         "scaler": state.scaler.state_dict(),
     }
@@ -111,19 +145,20 @@ def save_state(path: Path, state: TrainingState, identity: dict[str, Any]) -> No
 
 
 def load_state(path: Path, state: TrainingState, identity: dict[str, Any]) -> None:
-    """Set ``state`` (in place) to what ``save_state`` wrote.
+    """Restore ``state`` (in place) from a checkpoint.
 
     Raises
     ------
     InputError
-        The file is not whole, or belongs to other options, another backbone or other data.
+        The file is incomplete, or belongs to other options, another backbone or other data.
     """
     arrays, values = read_archive(path, KIND, VERSION)
     changed = changed_options(values["identity"], identity)
     if changed:
         raise InputError(
-            f"{path.parent} holds an unfinished fine-tuning with other settings ({'; '.join(changed)}); "
-            "give the same settings to go on, another out_folder, or resume=False to start over."
+            f"{path.parent} holds an unfinished fine-tuning with other options ({'; '.join(changed)}); use "
+            "the same options to continue it, choose another folder, or start over without 'resume'.",
+            option="resume",
         )
     load_adapters(state.network.backbone, _part(arrays, "adapter/"))
     _fill(dict(state.network.head.named_parameters()), _part(arrays, "head/"))
@@ -148,8 +183,8 @@ def _part(arrays: dict[str, Array], prefix: str) -> dict[str, Array]:
 
 
 def _slots(arrays: dict[str, Array], name: str) -> list[str]:
-    found = (k.split("/", 2) for k in arrays if k.startswith("optimizer/"))
-    return [slot for _, slot, parameter in found if parameter == name]
+    keys = (key.split("/", 2) for key in arrays if key.startswith("optimizer/"))
+    return [slot for _, slot, parameter in keys if parameter == name]
 
 
 def _fill(parameters: dict[str, torch.nn.Parameter], arrays: dict[str, Array]) -> None:

@@ -1,97 +1,112 @@
-"""The training loop: steps, epochs, measurements, the best weights, checkpoints."""
+"""The training loop: steps, epochs, measurements, the best weights, checkpoints, and Ctrl-C between steps."""
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any
 
 import torch
 from numpy.typing import NDArray
 
 from vbcgcd.embed.devices import autocast
-from vbcgcd.embed.finetune.batches import Pictures, epoch_order, seed_of
-from vbcgcd.embed.finetune.interrupt import DeferredInterrupt
-from vbcgcd.embed.finetune.loss import finetune_loss
-from vbcgcd.embed.finetune.measure import Measurement, measure
-from vbcgcd.embed.finetune.network import Network
-from vbcgcd.embed.finetune.options import FinetuneOptions
+from vbcgcd.embed.finetune.images import PictureBatches, epoch_order, seed_of
+from vbcgcd.embed.finetune.objective import Measurement, finetune_loss, measure
+from vbcgcd.embed.finetune.options import FinetuneOptions, rate_factor
 from vbcgcd.embed.finetune.result import EpochRecord, FinetuneProgress
-from vbcgcd.embed.finetune.schedule import rate_factor
-from vbcgcd.embed.finetune.state import Sums, TrainingState, load_state, save_state
+from vbcgcd.embed.finetune.state import Sums, TrainingState, is_better, load_state, save_state
 from vbcgcd.errors import NumericalError
 
 Array = NDArray[Any]
 
-__all__ = ["Training", "new_state"]
+__all__ = ["DeferredInterrupt", "Training"]
 
 
-def new_state(network: Network, options: FinetuneOptions, precision: str) -> TrainingState:
-    """Optimiser and counters before the first step."""
-    decayed: list[torch.nn.Parameter] = []
-    free: list[torch.nn.Parameter] = []
-    for name, parameter in network.trainable().items():
-        # Scales start at 1 and biases have no preferred size: only matrices are drawn towards 0.
-        plain = ".boft_s." in name or parameter.ndim < 2
-        (free if plain else decayed).append(parameter)
-    groups = [
-        {"params": decayed, "weight_decay": options.weight_decay},
-        {"params": free, "weight_decay": 0.0},
-    ]
-    device = next(network.backbone.parameters()).device.type
-    return TrainingState(
-        network=network,
-        optimizer=torch.optim.AdamW(groups, lr=options.learning_rate),
-        scaler=torch.amp.GradScaler(device, enabled=precision == "float16"),
-    )
+class DeferredInterrupt:
+    """In this context the first Ctrl-C only sets ``requested``; a second one interrupts at once.
+
+    Signals reach the main thread only; in any other thread this does nothing.
+
+    Examples
+    --------
+    >>> with DeferredInterrupt() as interrupt:
+    ...     interrupt.requested
+    False
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._before: Any = None
+
+    def __enter__(self) -> DeferredInterrupt:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._handle)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        if self.requested:
+            raise KeyboardInterrupt
+        self.requested = True
 
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """One fine-tuning, with all that stays the same while it runs.
+    """The training loop, with everything that stays constant while it runs.
 
     Parameters
     ----------
     state : TrainingState
         Changed in place.
     options : FinetuneOptions
-    pictures : Pictures
+    pictures : PictureBatches
     codes : int array (N,)
         Category numbers of the labelled rows.
     rows : tuple of int array
         Row numbers of training and of validation.
-    precision : str
+    precision : {"float32", "bfloat16", "float16"}
+        Arithmetic of matrix products.
     checkpoint : Path
+        Where checkpoints are written.
     checkpoint_every : int or None
         Batches between checkpoints inside an epoch; one is always written after an epoch.
     identity : dict
-        Of options, backbone and data, kept with each checkpoint.
-    tell : function FinetuneProgress -> None
+        Options, backbone and data as plain values, stored in each checkpoint.
+    report : function FinetuneProgress -> None
+        Called at every moment of interest.
     """
 
     state: TrainingState
     options: FinetuneOptions
-    pictures: Pictures
+    pictures: PictureBatches
     codes: Array
     rows: tuple[Array, Array]
     precision: str
     checkpoint: Path
     checkpoint_every: int | None
     identity: dict[str, Any]
-    tell: Callable[[FinetuneProgress], None]
+    report: Callable[[FinetuneProgress], None]
 
     def resume(self) -> bool:
-        """Take up a checkpoint where there is one."""
+        """Load the checkpoint if there is one; whether there was."""
         if not self.checkpoint.exists():
             return False
         load_state(self.checkpoint, self.state, self.identity)
         return True
 
     def run(self) -> bool:
-        """Train to the last epoch or to the early stop; True says that it stopped early."""
+        """Train to the last epoch or until patience runs out; whether it stopped early."""
         state = self.state
         devices = [self.pictures.device] if self.pictures.device.type == "cuda" else []
         with torch.random.fork_rng(devices), DeferredInterrupt() as interrupt:
@@ -105,41 +120,41 @@ class Training:
 
     @property
     def batches(self) -> int:
-        """Steps of an epoch."""
+        """Number of steps in an epoch."""
         return math.ceil(len(self.rows[0]) / self.options.batch_size)
 
     @property
     def out_of_patience(self) -> bool:
-        """As many epochs as ``patience`` allows have passed since the best one."""
+        """Whether ``patience`` epochs have passed since the best one."""
         patience, history = self.options.patience, self.state.history
         if patience is None or len(self.rows[1]) == 0 or not history:
             return False
         return history[-1].epoch - self.state.best_epoch >= patience
 
     def _start(self) -> None:
-        """Measure the frozen backbone as epoch 0; the head has learned nothing yet."""
-        begun = time.perf_counter()
-        found = self._measure()
-        seconds = time.perf_counter() - begun
-        record = EpochRecord(epoch=0, validation_ncm=found.ncm if found else None, seconds=seconds)
+        """Measure the frozen backbone as epoch 0; the head is untrained."""
+        start = time.perf_counter()
+        result = self._measure()
+        seconds = time.perf_counter() - start
+        record = EpochRecord(epoch=0, validation_ncm=result.ncm if result else None, seconds=seconds)
         self.state.history.append(record)
         self.state.keep_as_best(0)
-        self._tell("epoch", record)
+        self._report("epoch", record)
 
     def _epoch(self, interrupt: DeferredInterrupt) -> None:
         state, size = self.state, self.options.batch_size
-        begun = time.perf_counter()
+        start = time.perf_counter()
         order = epoch_order(self.rows[0], self.options.random_state, state.epoch)[state.batch * size :]
         state.network.train()
         for rows, pixels in self.pictures.views(order, size, state.epoch):
             self._step(rows, pixels)
-            self._tell("batch")
+            self._report("batch")
             if interrupt.requested:
                 save_state(self.checkpoint, state, self.identity)
                 raise KeyboardInterrupt
             if self.checkpoint_every and state.batch % self.checkpoint_every == 0:
                 save_state(self.checkpoint, state, self.identity)
-        self._finish_epoch(begun)
+        self._finish_epoch(start)
 
     def _step(self, rows: Array, pixels: torch.Tensor) -> None:
         state, options = self.state, self.options
@@ -162,7 +177,7 @@ class Training:
         if not torch.isfinite(loss):
             raise NumericalError(
                 f"The loss became {loss.item()} in epoch {state.epoch}, batch {state.batch + 1}; "
-                "use a smaller learning_rate, a smaller clip_norm or precision='float32'."
+                "use a smaller learning_rate, a smaller clip_norm or the precision 'float32'."
             )
         self._descend(loss)
         correct = int((logits.argmax(dim=1) == labels.repeat(2)).sum())
@@ -192,31 +207,31 @@ class Training:
             self.state.network, self.pictures, self.codes, self.rows, self.options.batch_size, self.precision
         )
 
-    def _finish_epoch(self, begun: float) -> None:
+    def _finish_epoch(self, start: float) -> None:
         state = self.state
-        found = self._measure()
+        result = self._measure()
         record = EpochRecord(
             epoch=state.epoch,
             loss=state.sums.mean("loss"),
             cross_entropy=state.sums.mean("cross_entropy"),
             contrastive=state.sums.mean("contrastive"),
             train_accuracy=state.sums.mean("correct"),
-            validation_loss=found.loss if found else None,
-            validation_head=found.head if found else None,
-            validation_ncm=found.ncm if found else None,
+            validation_loss=result.loss if result else None,
+            validation_head=result.head if result else None,
+            validation_ncm=result.ncm if result else None,
             learning_rate=state.optimizer.param_groups[0]["lr"],
-            seconds=time.perf_counter() - begun,
+            seconds=time.perf_counter() - start,
         )
-        if found is None or _better(record, state.history[state.best_epoch]):
+        if result is None or is_better(record, state.history[state.best_epoch]):
             state.keep_as_best(state.epoch)
         state.history.append(record)
         state.epoch, state.batch, state.sums = state.epoch + 1, 0, Sums()
         save_state(self.checkpoint, state, self.identity)
-        self._tell("epoch", record)
+        self._report("epoch", record)
 
-    def _tell(self, stage: str, record: EpochRecord | None = None) -> None:
+    def _report(self, stage: str, record: EpochRecord | None = None) -> None:
         state = self.state
-        self.tell(
+        self.report(
             FinetuneProgress(
                 stage=stage,
                 epoch=record.epoch if record else state.epoch,
@@ -229,13 +244,3 @@ class Training:
                 best_epoch=state.best_epoch,
             )
         )
-
-
-def _better(record: EpochRecord, best: EpochRecord) -> bool:
-    """More validation rows right by nearest class mean; where equal, a lower loss of the head."""
-
-    def rank(r: EpochRecord) -> tuple[float, float]:
-        loss = math.inf if r.validation_loss is None else r.validation_loss
-        return (-1.0 if r.validation_ncm is None else r.validation_ncm, -loss)
-
-    return rank(record) > rank(best)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.columns import LABEL_NAMES, named
+from vbcgcd.items.columns import LABEL_NAMES, pick_column
 
 PARTS = {
     "train": "train",
@@ -140,7 +140,7 @@ class _Part:
 
     def __init__(self, rows: Any, name: str) -> None:
         features: Mapping[str, Any] = rows.features
-        label = named(features, LABEL_NAMES)
+        label = pick_column(features, LABEL_NAMES)
         if label is None:
             raise InputError(f"{name} has no label column; its columns are {', '.join(features)}.")
         self.rows, self.label, self.name = rows, label, name

@@ -11,10 +11,10 @@ import numpy as np
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.items.columns import SPLIT_NAMES, named
-from vbcgcd.items.from_table import read_table
-from vbcgcd.items.labels import is_missing
-from vbcgcd.items.tables import TABLES, Table, open_table
+from vbcgcd.items.columns import SPLIT_NAMES, pick_column
+from vbcgcd.items.from_table import open_table, read_table
+from vbcgcd.items.items import is_missing
+from vbcgcd.items.tables import TABLES, TableFile
 from vbcgcd.study.datasets.labelled import LabelledItems, Layout, encode_labels, split_items
 
 EXPECTS = (
@@ -77,9 +77,9 @@ def _refuse_share(test_share: float | None, seed: int | None, reason: str) -> No
         )
 
 
-def _parts(table: Table, split: str | None) -> tuple[list[str] | None, str | None]:
+def _parts(table: TableFile, split: str | None) -> tuple[list[str] | None, str | None]:
     """The part of each row and the column it is in: the column named, or a usual one with usual values."""
-    column = split if split is not None else named(table.names, SPLIT_NAMES)
+    column = split if split is not None else pick_column(table.names, SPLIT_NAMES)
     if column is None:
         return None, None
     if column not in table.names:

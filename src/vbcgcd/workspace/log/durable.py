@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.archive import written_whole
+from vbcgcd.atomic import atomic_file
 from vbcgcd.errors import DiskError, WorkspaceDamaged
 
 #: What to do about a damaged workspace; the end of every such message.
@@ -72,7 +72,7 @@ def write_synced(path: Path, data: bytes) -> None:
 
 def replace_synced(path: Path, data: bytes) -> None:
     """Replace a file in one step: a reader sees the old content or the new."""
-    with written_whole(path) as file:
+    with atomic_file(path) as file:
         file.write(data)
 
 

@@ -9,7 +9,7 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.archive import sync_folder, written_whole
+from vbcgcd.atomic import atomic_file, sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
 from vbcgcd.workspace.log.durable import disk_errors
 from vbcgcd.workspace.log.folder import ABOUT, COMMITS, HEAD, RECORD, build_folder
@@ -26,7 +26,7 @@ def export_to(store: Store, path: Path) -> ExportResult:
     store.check_target(path)
     head = store.head()
     commits = store.commits(head)
-    with disk_errors(path.parent), written_whole(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with disk_errors(path.parent), atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
         _add(archive, ABOUT, (store.path / ABOUT).read_bytes())
         _add(archive, HEAD, head.as_bytes())
         for commit in commits:

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.archive import written_whole
+from vbcgcd.atomic import atomic_file
 from vbcgcd.checks import check_number
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
@@ -66,7 +66,7 @@ def write_report(
     )
     page = render(content, title=heading).encode("utf-8", "replace")
     try:
-        with written_whole(target) as out:
+        with atomic_file(target) as out:
             out.write(page)
     except OSError as error:
         raise DiskError.writing(target, error) from None

@@ -5,7 +5,39 @@ import pytest
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import read_items
-from vbcgcd.items.vectors import as_floats, check_finite, parse_vector
+from vbcgcd.items.cells import as_floats, check_finite, is_picture, nature_of, parse_vector
+
+
+@pytest.mark.parametrize(
+    ("cells", "typed", "nature"),
+    [
+        (["1", "2.5", "", "nan", "-1e3"], False, "number"),
+        (["1", "2.5"], True, "text"),
+        (["1", "x"], False, "text"),
+        (["[1, 2]", "[0.5]"], False, "vector"),
+        (["[1, 2]", "[note] x"], False, "text"),
+        (["[]"], False, "text"),
+        (["a.png", "dir/b.JPEG "], False, "picture"),
+        (["a.png", "b.txt"], True, "text"),
+        ([[1, 2.0], None], True, "vector"),
+        ([["a"], ["b"]], True, "other"),
+        ([1, 2.0, None], True, "number"),
+        ([True, False], True, "other"),
+        ([{"a": 1}], True, "other"),
+        (["a", 1], True, "other"),
+        (["", " "], False, "empty"),
+        ([None], True, "empty"),
+        (np.zeros(3), True, "number"),
+        (np.zeros((3, 2)), True, "vector"),
+    ],
+)
+def test_the_nature_of_a_column(cells, typed, nature):
+    assert nature_of(cells, typed=typed) == nature
+
+
+def test_pictures_are_known_by_their_ending():
+    assert is_picture("a.b.WebP")
+    assert not any(map(is_picture, ["png", ".png", "a.png.txt", "a"]))
 
 
 @pytest.mark.parametrize(
@@ -53,7 +85,7 @@ def write(folder: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("t.csv", 'v\n"[1, 2]"\n"[1]"\n', "line 3: 1 numbers, the rows before have 2"),
+        ("t.csv", 'v\n"[1, 2]"\n"[1]"\n', "line 3: 1 numbers, but the rows before have 2"),
         ("t.csv", "v0,v1\n1,2\n1,\n", "Column 'v1' .* line 3: an empty cell is not a number"),
         ("t.csv", "v0,v1\n1,2\n1,nan\n", "NaN or infinity in 1 of 2 .* item '1', position 1"),
         ("t.csv", "v0,v1\n1,2\n1,inf\n", "NaN or infinity"),
@@ -83,6 +115,6 @@ def test_a_bad_number_after_the_rows_that_are_judged(tmp_path, row, words):
 def test_a_change_of_width_after_the_first_block(tmp_path):
     text = '{"v": [1, 2]}\n' * 1000 + '{"v": [1]}\n'
     with pytest.raises(
-        InputError, match="from line 1001 on: embeddings of 1 numbers, the rows before have 2"
+        InputError, match="from line 1001 on: embeddings of 1 numbers, but the rows before have 2"
     ):
         read_items(write(tmp_path, "t.jsonl", text))

@@ -7,11 +7,11 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
 peft = pytest.importorskip("peft", reason="needs the extra 'vision'")
 
-from vbcgcd.embed.backbones import vit_embedder  # noqa: E402
 from vbcgcd.embed.finetune import PAGE, finetune, is_finetuned, load_finetuned  # noqa: E402
 from vbcgcd.embed.finetune.folder import ADAPTERS  # noqa: E402
 from vbcgcd.embed.finetune.network import attach, load_adapters  # noqa: E402
-from vbcgcd.embed.protocol import StagedEmbedder  # noqa: E402
+from vbcgcd.embed.images import vit_embedder  # noqa: E402
+from vbcgcd.embed.protocol import Embedder  # noqa: E402
 from vbcgcd.errors import InputError  # noqa: E402
 
 
@@ -23,8 +23,10 @@ def copy(tuned, tmp_path):
 
 def test_it_is_an_ordinary_embedder(tuned, digits):
     embedder = load_finetuned(tuned.folder, device="cpu")
-    assert isinstance(embedder, StagedEmbedder)
+    assert isinstance(embedder, Embedder)
     vectors = embedder.embed(list(digits.test_images[:10]))
+    prepared = [embedder.prepare(image) for image in digits.test_images[:10]]
+    np.testing.assert_array_equal(vectors, embedder.forward(prepared))
     assert vectors.shape == (10, 64)
     assert vectors.dtype == np.float32
     assert (embedder.kind, embedder.dimension) == ("image", 64)
@@ -84,8 +86,9 @@ def test_the_backbone_may_move_but_not_change(copy, settings, save_vit, tmp_path
     page = json.loads((copy / PAGE).read_text())
     page["backbone"]["name"] = str(tmp_path / "gone")
     (copy / PAGE).write_text(json.dumps(page))
-    with pytest.raises(InputError, match=r"backbone of .*copy cannot be loaded: .*backbone=\.\.\."):
+    with pytest.raises(InputError, match=r"backbone of .*copy cannot be loaded: .*gone") as caught:
         load_finetuned(copy, device="cpu")
+    assert caught.value.option == "backbone"
     moved = shutil.copytree(settings["backbone"], tmp_path / "moved")
     assert load_finetuned(copy, backbone=moved, device="cpu").fingerprint == page["fingerprint"]
     other = save_vit(tmp_path / "other", num_hidden_layers=3)
@@ -101,7 +104,7 @@ def test_damaged_folders_are_refused(copy, tmp_path):
     with pytest.raises(InputError, match="cannot be read"):
         load_finetuned(copy, device="cpu")
     (copy / PAGE).write_text("{}")
-    with pytest.raises(InputError, match="not the page of a fine-tuned backbone"):
+    with pytest.raises(InputError, match="does not describe a fine-tuned backbone"):
         load_finetuned(copy, device="cpu")
     (copy / PAGE).unlink()
     with pytest.raises(InputError, match=f"{PAGE} is missing"):

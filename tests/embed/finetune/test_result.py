@@ -2,8 +2,7 @@ from io import StringIO
 
 from rich.console import Console
 
-from vbcgcd.embed.finetune.live import LiveFinetune
-from vbcgcd.embed.finetune.result import EpochRecord, FinetuneProgress
+from vbcgcd.embed.finetune.result import EpochRecord, FinetuneProgress, LiveFinetune
 
 
 def test_figures_are_shown_line_by_line():

@@ -7,8 +7,9 @@ import pytest
 torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
 
 from vbcgcd.embed import embedder  # noqa: E402
+from vbcgcd.embed import images as images_module  # noqa: E402
 from vbcgcd.embed.images import ImageEmbedder  # noqa: E402
-from vbcgcd.embed.protocol import StagedEmbedder  # noqa: E402
+from vbcgcd.embed.protocol import Embedder  # noqa: E402
 from vbcgcd.errors import InputError  # noqa: E402
 
 
@@ -20,8 +21,9 @@ def lite():
 
 
 def test_lite0_is_an_embedder_of_1280_values(lite, pictures):
-    assert isinstance(lite, StagedEmbedder)
+    assert isinstance(lite, Embedder)
     vectors = lite.embed(list(pictures[:3]))
+    np.testing.assert_array_equal(vectors, lite.forward([lite.prepare(p) for p in pictures[:3]]))
     assert vectors.shape == (3, lite.dimension) == (3, 1280)
     assert vectors.dtype == np.float32
     assert embedder("efficientnet-lite0", kind="image").preprocess.size == (224, 224)
@@ -36,12 +38,18 @@ def test_lite0_pixels_and_pooling(lite, pictures):
 
 
 def test_fingerprint_follows_what_changes_vectors(lite):
-    def made(**options):
+    def fingerprint(**options):
         return embedder(kind="image", device="cpu", **{"size": 64, **options}).fingerprint
 
-    assert made() == made(batch_size=3) == lite.fingerprint
-    others = [made(size=96), made(crop=False), made(precision="bfloat16")]
+    assert fingerprint() == fingerprint(batch_size=3) == lite.fingerprint
+    others = [fingerprint(size=96), fingerprint(crop=False), fingerprint(precision="bfloat16")]
     assert len({lite.fingerprint, *others}) == 4
+
+
+def test_names_of_pooling_functions_are_those_of_earlier_releases():
+    """They are part of fingerprints; a workspace would take its own embedder for another one."""
+    names = [getattr(images_module, name).__name__ for name in ("pooled", "_mean_of_features", "_called")]
+    assert names == ["pooled", "_mean_of_features", "_called"]
 
 
 def test_fingerprint_follows_weights_and_heads(tmp_path, make_original):
@@ -71,14 +79,14 @@ def test_batches_and_no_items(lite, pictures):
 
 @pytest.mark.parametrize("bad", [{"precision": "int8"}, {"batch_size": 0}, {"size": 0}, {"heads": 3}])
 def test_bad_options(lite, bad):
-    with pytest.raises(InputError):
+    with pytest.raises(InputError, match=next(iter(bad))):
         embedder(kind="image", **bad)
 
 
 class TestTimm:
     @pytest.fixture
     def timm(self, monkeypatch):
-        asked = {}
+        calls = {}
 
         class Model(torch.nn.Module):
             num_features = 3
@@ -89,28 +97,28 @@ class TestTimm:
         def create_model(name, **options):
             if name == "unknown":
                 raise RuntimeError("Unknown model (unknown)")
-            asked.update(options, name=name)
+            calls.update(options, name=name)
             return Model()
 
-        said = {
+        recipe = {
             "input_size": (3, 32, 32),
             "crop_pct": 0.8,
             "interpolation": "bilinear",
             "mean": (0.1, 0.2, 0.3),
             "std": (1.0, 1.0, 1.0),
         }
-        data = SimpleNamespace(resolve_model_data_config=lambda model: said)
+        data = SimpleNamespace(resolve_model_data_config=lambda model: recipe)
         monkeypatch.setitem(sys.modules, "timm", SimpleNamespace(create_model=create_model, data=data))
-        return asked
+        return calls
 
     def test_model_and_recipe(self, timm, pictures):
-        made = embedder("timm:vit_small_patch16_224.dino", kind="image", device="cpu")
+        model = embedder("timm:vit_small_patch16_224.dino", kind="image", device="cpu")
         assert timm == {"name": "vit_small_patch16_224.dino", "num_classes": 0, "pretrained": True}
-        assert isinstance(made, ImageEmbedder)
-        assert (made.preprocess.size, made.preprocess.resize) == ((32, 32), 40)
-        pixels = np.stack([made.prepare(p) for p in pictures])
+        assert isinstance(model, ImageEmbedder)
+        assert (model.preprocess.size, model.preprocess.resize) == ((32, 32), 40)
+        pixels = np.stack([model.prepare(p) for p in pictures])
         expected = pixels.mean((1, 2)) / 255 - (0.1, 0.2, 0.3)
-        np.testing.assert_allclose(made.embed(list(pictures)), expected, atol=1e-5)
+        np.testing.assert_allclose(model.embed(list(pictures)), expected, atol=1e-5)
 
     def test_own_weights_and_hub_names(self, timm, tmp_path):
         embedder("timm:resnet18", kind="image", checkpoint=tmp_path / "w.pth", size=64)
@@ -120,7 +128,7 @@ class TestTimm:
         assert timm["name"] == "hf-hub:timm/resnet18.a1_in1k"
 
     def test_unknown_model(self, timm):
-        with pytest.raises(InputError, match=r"timm cannot make the model 'unknown'"):
+        with pytest.raises(InputError, match=r"timm cannot create the model 'unknown'"):
             embedder("timm:unknown", kind="image")
 
     def test_absent(self, monkeypatch):

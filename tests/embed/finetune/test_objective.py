@@ -3,10 +3,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from sklearn.neighbors import NearestCentroid
 
 torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
+pytest.importorskip("peft", reason="needs the extra 'vision'")
 
-from vbcgcd.embed.finetune.loss import contrastive_loss, finetune_loss  # noqa: E402
+from vbcgcd.embed.finetune.objective import (  # noqa: E402
+    ROWS_FOR_MEAN,
+    contrastive_loss,
+    finetune_loss,
+    nearest_mean_accuracy,
+    rows_for_means,
+)
 
 ROWS = arrays(np.float32, (8, 3), elements=st.floats(-3, 3, width=32)).filter(
     lambda a: (np.linalg.norm(a, axis=1) > 0.1).all()
@@ -62,3 +70,21 @@ def test_the_loss_is_the_weighted_sum(weight):
     assert loss.item() == pytest.approx(
         (1 - weight) * cross_entropy.item() + weight * contrast.item(), abs=1e-5
     )
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_nearest_mean_is_as_scikit_learn_has_it(seed):
+    rng = np.random.default_rng(seed)
+    codes, test_codes = rng.integers(0, 4, 60) * 2, rng.integers(0, 4, 40) * 2
+    means = rng.normal(size=(8, 5))
+    train, test = rng.normal(size=(60, 5)) + means[codes], rng.normal(size=(40, 5)) + means[test_codes]
+    expected = NearestCentroid().fit(train, codes).score(test, test_codes)
+    assert nearest_mean_accuracy(train, codes, test, test_codes) == pytest.approx(expected)
+
+
+def test_means_use_a_bounded_number_of_training_rows():
+    codes = np.repeat([0, 1], [200, 10])
+    rows = np.flatnonzero(np.arange(210) % 2 == 0)
+    chosen = rows_for_means(rows, codes)
+    assert np.isin(chosen, rows).all()
+    assert np.bincount(codes[chosen]).tolist() == [ROWS_FOR_MEAN, 5]
