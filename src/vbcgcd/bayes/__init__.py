@@ -23,8 +23,9 @@ from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
     statistics_by_responsibility,
+    structure_of,
 )
-from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure, structure_of
+from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [

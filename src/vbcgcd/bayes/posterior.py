@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.prior import Prior
-from vbcgcd.bayes.statistics import Statistics
-from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
+from vbcgcd.bayes.statistics import Statistics, structure_of
+from vbcgcd.bayes.structures import CovarianceStructure, Structure
 
 Array = NDArray[Any]
 

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import multigammaln
 
-from vbcgcd.bayes.statistics import Statistics
-from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
+from vbcgcd.bayes.statistics import Statistics, structure_of
+from vbcgcd.bayes.structures import CovarianceStructure, Structure
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]

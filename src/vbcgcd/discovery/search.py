@@ -5,8 +5,8 @@ rows are badly explained.
 
 Elimination shows how much each novel category is worth. A crowd of too many is fitted, then the one whose
 loss costs the least likelihood is removed, the rest refitted, and so on down to none. Fragments of one
-category go first and cost little; once only real categories are left, each removal costs the likelihood of a whole
-category. What divides the two is learned by rehearsal on labelled categories (see
+category go first and cost little; once only real categories are left, each removal costs the likelihood of a
+whole category. What divides the two is learned by rehearsal on labelled categories (see
 `vbcgcd.discovery.rehearsal`).
 """
 
