@@ -22,7 +22,7 @@ from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError
 from vbcgcd.persistence import model_bytes, read_model
-from vbcgcd.workspace.log.durable import to_json
+from vbcgcd.workspace.log.disk import to_json
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
