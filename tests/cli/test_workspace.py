@@ -42,7 +42,7 @@ def test_the_history_shows_sessions_or_all_commands(run, run_json, animals):
     run("categories", "rename", 3, "hen")
     run("undo")
     lines = run("sessions").output.splitlines()
-    assert [line.split()[5] for line in lines[2:4]] == ["learn", "discover"]
+    assert [line.split()[4] for line in lines[2:4]] == ["learn", "discover"]
     records = run_json("sessions")["sessions"]
     counts = [records[1][key] for key in ("rows", "known_rows", "novel_rows")]
     assert lines[3].split()[-6:-2] == [*map(str, counts), "2"]

@@ -37,7 +37,7 @@ app.command(rich_help_panel=_LOOK)(workspace.verify)
 app.command(rich_help_panel=_MORE)(embed.embed)
 app.command(rich_help_panel=_MORE)(embed.finetune)
 app.add_typer(study.app, name="study", rich_help_panel=_MORE)
-app.command(rich_help_panel=_MORE)(workspace.demo)
+app.command(rich_help_panel=_WORK)(workspace.demo)
 
 
 def _version(wanted: bool) -> None:

@@ -45,8 +45,8 @@ def learn(
 ) -> None:
     """Learn categories from labelled items.
 
-    The first call is the base session. Later calls add the labels that are not known yet. Items without a
-    label are skipped.
+    The first call is the base session; later calls add labels that are new.
+    Items without a label are skipped.
 
     Example: vbcgcd learn labelled.csv
 
@@ -96,7 +96,8 @@ def discover(
 ) -> None:
     """Discover novel categories among unlabelled items; labels in the data are ignored.
 
-    Categories learned before do not change. Novel ones get an automatic name, which you can change.
+    Known categories do not change.
+    Novel ones get an automatic name, which you can change.
 
     Example: vbcgcd discover monday.csv
 

@@ -118,10 +118,11 @@ def show(
         [retired] = here.categories(n_samples=0, retired=True, only=[chosen])
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
-    every = here.overview(n_items=n, n_map=0).categories
-    view = next(view for view in every if view.info.id == chosen)
+    overview = here.overview(n_items=n, n_map=0)
+    view = next(view for view in overview.categories if view.info.id == chosen)
     texts = _texts(here, (*view.typical, *view.doubtful))
-    names = {other.info.id: other.info.name for other in every}
+    infos = (*(view.info for view in overview.categories), *overview.retired)
+    names = {info.id: info.name for info in infos}
     values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
@@ -197,8 +198,8 @@ def split(
 ) -> None:
     """Split a category by clustering the items of DATA that belong to it.
 
-    The parts are learned from these items alone, so give many: for example, the batch the category was
-    discovered in.
+    The parts are learned from these items alone, so give many:
+    for example, the batch in which the category was discovered.
 
     Example: vbcgcd categories split 75 monday.csv --parts 2 --name lost --name stolen
     """

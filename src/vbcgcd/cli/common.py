@@ -55,7 +55,6 @@ __all__ = [
     "working",
 ]
 
-#: Old name, for commands that have not been adapted.
 wrong = InputError
 
 

@@ -1,4 +1,7 @@
-"""``vbcgcd embed`` and ``vbcgcd finetune``: pictures and texts to embeddings."""
+"""``vbcgcd embed`` and ``vbcgcd finetune``: from pictures and texts to embeddings.
+
+Parameters are named as in the library, so that an error of the library points at its option here.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,22 @@ from typing import Annotated
 
 import typer
 
-from vbcgcd.cli.common import console, errors_are_messages, wrong
+from vbcgcd.cli.common import console, errors_are_messages
+from vbcgcd.errors import InputError
 
 DataArgument = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="A table (CSV, JSONL, Parquet), a folder of pictures, arrays or a dataset.",
+        help="A table (CSV, JSONL, Parquet), a folder of pictures, NumPy arrays or a dataset.",
     ),
 ]
-Label = Annotated[str | None, typer.Option("--label", help="Column of a table that holds the labels.")]
-Image = Annotated[str | None, typer.Option("--image", help="Column of a table that holds paths of pictures.")]
-Device = Annotated[str | None, typer.Option("--device", help="cpu, cuda or mps; without it the fastest.")]
+Label = Annotated[str | None, typer.Option("--label", help="Column of a table with the labels.")]
+Image = Annotated[str | None, typer.Option("--image", help="Column of a table with the paths of pictures.")]
+Size = Annotated[int | None, typer.Option(help="Side in pixels to which pictures are resized.")]
+Device = Annotated[
+    str | None, typer.Option("--device", help="cpu, cuda or mps; by default the fastest one available.")
+]
 
 
 class Precision(StrEnum):
@@ -31,7 +38,7 @@ class Precision(StrEnum):
 
 
 class Adapter(StrEnum):
-    """What is tuned."""
+    """Kind of adapters."""
 
     BOFT = "boft"
     LORA = "lora"
@@ -40,33 +47,33 @@ class Adapter(StrEnum):
 @errors_are_messages
 def embed(
     data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the embeddings (.npz).")],
+    out_path: Annotated[Path, typer.Option("--output", "-o", help="Where to write the embeddings (.npz).")],
     embedder: Annotated[
         str | None,
         typer.Option(
             "--with",
-            help="Name or path: dino-vitb16, dino-vits16, dinov2-vitb14, a model of transformers or "
-            "sentence-transformers, timm:NAME, a checkpoint, a fine-tuned folder. Without it: the offline "
-            "default for what DATA holds.",
+            help="Name or path of an embedder: dino-vitb16, dino-vits16, dinov2-vitb14, pixels, a model of "
+            "transformers or sentence-transformers, timm:NAME, a checkpoint, or a fine-tuned folder. By "
+            "default the offline embedder for pictures or texts.",
         ),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", help="Column of a table with the texts.")] = None,
     image: Image = None,
     label: Label = None,
     split: Annotated[
-        str | None, typer.Option("--split", help="Column of a table that tells train from test.")
+        str | None, typer.Option("--split", help="Column of a table that separates train from test.")
     ] = None,
-    size: Annotated[int | None, typer.Option(help="Side in pixels that pictures are brought to.")] = None,
-    batch_size: Annotated[int | None, typer.Option(help="Items in one forward pass.")] = None,
+    size: Size = None,
+    batch_size: Annotated[int | None, typer.Option(help="Items per forward pass.")] = None,
     device: Device = None,
     precision: Annotated[Precision, typer.Option(help="Arithmetic of the forward pass.")] = Precision.FLOAT32,
     workers: Annotated[int | None, typer.Option(help="Threads that read and prepare items.")] = None,
-    cache: Annotated[bool, typer.Option(help="Keep embeddings, so that none is computed twice.")] = True,
+    cache: Annotated[bool, typer.Option(help="Cache embeddings, so that none is computed twice.")] = True,
 ) -> None:
-    """Embed pictures or texts into a file that a study and a workspace read.
+    """Embed pictures or texts into a file that studies and workspaces read.
 
-    Interrupted, the same command goes on where it stopped. Items that cannot be read are named at the end and
-    left out.
+    After an interruption, the same command continues where it stopped. Items that cannot be read are left out
+    and listed at the end.
 
     Example: vbcgcd embed tickets.csv -o tickets.npz
 
@@ -75,14 +82,16 @@ def embed(
     from vbcgcd.embed import embed_parts
     from vbcgcd.study.datasets import dataset_parts
 
-    if output.exists() and data.exists() and output.samefile(data):
-        raise wrong(f"{output} is the data itself; choose another name for the embeddings.")
+    if out_path.exists() and data.exists() and out_path.samefile(data):
+        raise InputError(
+            f"{out_path} is the data itself; choose another name for the embeddings.", option="out_path"
+        )
     columns = {"text": text, "image": image, "label": label}
     parts, names = dataset_parts(data, split=split, **{k: v for k, v in columns.items() if v is not None})
     options = {"size": size, "batch_size": batch_size, "device": device, "precision": precision.value}
-    done = embed_parts(
+    result = embed_parts(
         parts,
-        output,
+        out_path,
         names=names,
         embedder=embedder,
         options={k: v for k, v in options.items() if v is not None},
@@ -90,44 +99,51 @@ def embed(
         progress=True,
         workers=workers,
     )
-    if done.summary():
-        console(stderr=True).print(done.summary(), style="yellow", markup=False)
+    if result.summary():
+        console(stderr=True).print(result.summary(), style="yellow", markup=False)
     shapes = ", ".join(
         f"{name or 'items'} {len(part.rows)} x {part.vectors.shape[1]} ({part.reused} from the cache)"
-        for name, part in done.parts.items()
+        for name, part in result.parts.items()
     )
-    console().print(f"{output}: {shapes}, by {done.embedder}", markup=False)
+    console().print(f"Wrote {out_path}: {shapes}, embedded by {result.embedder}.", markup=False)
 
 
 @errors_are_messages
 def finetune(
     data: DataArgument,
-    output: Annotated[Path, typer.Option("--output", "-o", help="Folder of the fine-tuned backbone.")],
+    out_folder: Annotated[Path, typer.Option("--output", "-o", help="Folder for the fine-tuned backbone.")],
     backbone: Annotated[
         str, typer.Option("--backbone", help="Vision transformer to start from: a name or a path.")
     ] = "dino-vitb16",
-    adapter: Annotated[Adapter, typer.Option("--adapter", help="What is tuned.")] = Adapter.BOFT,
+    method: Annotated[Adapter, typer.Option("--adapter", help="Kind of adapters.")] = Adapter.BOFT,
     epochs: Annotated[int, typer.Option(help="Passes over the labelled pictures.")] = 10,
-    learning_rate: Annotated[float, typer.Option(help="Highest rate of AdamW.")] = 1e-3,
+    learning_rate: Annotated[float, typer.Option(help="Highest learning rate of AdamW.")] = 1e-3,
     contrastive_weight: Annotated[
         float, typer.Option(help="Weight of the contrastive loss, between 0 and 1.")
     ] = 0.1,
-    batch_size: Annotated[int, typer.Option(help="Pictures in a step.")] = 128,
-    validation_share: Annotated[float, typer.Option(help="Share of the labelled pictures set aside.")] = 0.1,
-    patience: Annotated[int, typer.Option(help="Stop after so many epochs without a better one.")] = 3,
+    batch_size: Annotated[int, typer.Option(help="Pictures per step.")] = 128,
+    validation_share: Annotated[
+        float, typer.Option(help="Share of the labelled pictures to set aside for validation.")
+    ] = 0.1,
+    patience: Annotated[int, typer.Option(help="Stop after this many epochs without improvement.")] = 3,
     image: Image = None,
-    label: Label = None,
-    size: Annotated[int | None, typer.Option(help="Side in pixels that pictures are brought to.")] = None,
+    labels: Label = None,
+    size: Size = None,
     device: Device = None,
     workers: Annotated[int | None, typer.Option(help="Threads that open and augment pictures.")] = None,
-    seed: Annotated[int, typer.Option(help="Decides the split, the views and the order.")] = 0,
-    skip_broken: Annotated[bool, typer.Option(help="Leave out pictures that cannot be opened.")] = False,
-    resume: Annotated[bool, typer.Option(help="Go on from a checkpoint in the folder.")] = True,
+    random_state: Annotated[
+        int, typer.Option("--seed", help="Seed of the split, the views and their order.")
+    ] = 0,
+    broken: Annotated[
+        bool,
+        typer.Option("--skip-broken/--no-skip-broken", help="Leave out pictures that cannot be opened."),
+    ] = False,
+    resume: Annotated[bool, typer.Option(help="Continue from a checkpoint in the folder.")] = True,
 ) -> None:
     """Fine-tune a vision transformer once, on labelled pictures; then embed with the result.
 
-    Of a dataset with a train and a test part only the train part is read; rows without a label are never
-    opened. Give the labelled pictures only: a class that is to be discovered must not be in them.
+    Of a dataset with a train and a test part only the train part is read, and pictures without a label are
+    never opened. Provide labelled pictures only: a class that is to be discovered must not be among them.
 
     Example: vbcgcd finetune labelled/ -o tuned --backbone dino-vitb16
 
@@ -136,13 +152,13 @@ def finetune(
     from vbcgcd.embed.finetune import finetune as run
     from vbcgcd.study.datasets import dataset_parts
 
-    columns = {"image": image, "label": label}
+    columns = {"image": image, "label": labels}
     parts, _ = dataset_parts(data, **{k: v for k, v in columns.items() if v is not None})
     result = run(
         parts.get("train", parts.get("")),
         backbone=backbone,
-        out_folder=output,
-        method=adapter.value,
+        out_folder=out_folder,
+        method=method.value,
         epochs=epochs,
         learning_rate=learning_rate,
         contrastive_weight=contrastive_weight,
@@ -152,8 +168,8 @@ def finetune(
         size=size,
         device=device,
         workers=workers,
-        random_state=seed,
-        broken="skip" if skip_broken else "error",
+        random_state=random_state,
+        broken="skip" if broken else "error",
         resume=resume,
         progress=True,
     )

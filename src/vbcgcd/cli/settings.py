@@ -24,9 +24,7 @@ __all__ = ["config", "init"]
 def init(
     name: Annotated[
         Path | None,
-        typer.Argument(
-            metavar="[NAME]", help="Folder to create. Default: the current folder, if it is empty."
-        ),
+        typer.Argument(metavar="NAME", help="Folder to create. Default: the current folder, if it is empty."),
     ] = None,
     embedder: Annotated[
         str | None,
@@ -52,8 +50,8 @@ def init(
 ) -> None:
     """Create a workspace: a folder that remembers what it learned, session after session.
 
-    Your items are not copied into it. It keeps their references, the categories they were assigned to and,
-    with --excerpts, a few short excerpts.
+    Your items are not copied into it, only their references and categories.
+    With --excerpts it also keeps a few short excerpts of each novel category.
 
     Example: vbcgcd init tickets --excerpts 5
 
@@ -85,12 +83,12 @@ def config(
     key: Annotated[
         str | None,
         typer.Argument(
-            metavar="[SETTING]",
+            metavar="SETTING",
             help="A setting, or a part of one, such as model.covariance.",
             autocompletion=a.complete_setting,
         ),
     ] = None,
-    value: Annotated[str | None, typer.Argument(metavar="[VALUE]", help="New value: JSON or text.")] = None,
+    value: Annotated[str | None, typer.Argument(metavar="VALUE", help="New value: JSON or text.")] = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:

@@ -88,6 +88,11 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
     """``folder``, else the environment variable VBCGCD_CACHE, else ``~/.cache/vbcgcd``.
 
     ``XDG_CACHE_HOME`` replaces ``~/.cache`` where it is set.
+
+    Examples
+    --------
+    >>> cache_folder("vectors").name
+    'vectors'
     """
     if folder is not None:
         return Path(folder).expanduser()

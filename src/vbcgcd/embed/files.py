@@ -84,6 +84,16 @@ def embed_file(
     Returns
     -------
     EmbeddedFile
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> data, out = pathlib.Path(folder.name, "data.npy"), pathlib.Path(folder.name, "out.npz")
+    >>> np.save(data, np.eye(3))
+    >>> embed_file(data, out).n_embedded
+    3
+    >>> folder.cleanup()
     """
     target = _check_target(Path(out_path), Path(data_path))
     return embed_parts(
@@ -131,6 +141,16 @@ def embed_parts(
     Returns
     -------
     EmbeddedFile
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> train = Items("embedding", np.eye(2), ["0", "1"], "memory", np.array([1, 0]))
+    >>> file = embed_parts({"train": train}, pathlib.Path(folder.name, "out.npz"), names=["cat", "dog"])
+    >>> sorted(np.load(file.path))
+    ['embedder', 'fingerprint', 'names', 'train_references', 'train_x', 'train_y']
+    >>> folder.cleanup()
     """
     target = _check_target(Path(out_path))
     kind = next(iter(parts.values())).kind

@@ -46,6 +46,16 @@ class Embedder(Protocol):
         process.
     batch_size : int
         Items in one call of ``embed``.
+
+    Examples
+    --------
+    >>> class Lengths:
+    ...     name, kind, dimension, fingerprint, batch_size = "lengths", "text", 1, "lengths-1", 256
+    ...
+    ...     def embed(self, items):
+    ...         return np.array([[float(len(item))] for item in items])
+    >>> isinstance(Lengths(), Embedder)
+    True
     """
 
     @property

@@ -35,6 +35,14 @@ class EmbedResult:
         Embeddings of k random views of each item.
     problem : str or None
         Why vectors could not be cached, if so.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> result = EmbedResult(np.eye(2), np.array([0, 2]), (Failure("b.png", "broken picture"),))
+    >>> print(result.summary())
+    1 of 3 items could not be embedded:
+      b.png: broken picture
     """
 
     vectors: Array

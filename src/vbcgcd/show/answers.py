@@ -132,4 +132,4 @@ def _novelty(novelty: float) -> str:
     else:
         verdict = "it fits a known category"
     worse = percent(1 - novelty)
-    return f"Novelty {novelty:.3f}: {worse} of the items of known categories fit worse, so {verdict}."
+    return f"Novelty {novelty:.3f}: {verdict}; {worse} of the items of known categories fit worse."

@@ -53,7 +53,7 @@ def category(
     ----------
     view : CategoryView
     names : mapping of id -> name
-        Of the live categories.
+        Of live and retired categories.
     texts : mapping of (commit, reference) -> str
         Texts of the items, where they are available.
     """

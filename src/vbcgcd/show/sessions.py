@@ -11,7 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vbcgcd.show.tables import add_row, category_table, facts, grid
-from vbcgcd.words import file_size, moment, one_line, percent, plural, series
+from vbcgcd.words import date, file_size, moment, one_line, percent, plural, series, source_name
 
 if TYPE_CHECKING:
     from vbcgcd.record import SessionRecord
@@ -85,8 +85,9 @@ def session(
 
 
 def _labelled(record: SessionRecord, seconds: float, updated: bool) -> list[str]:
+    categories = plural(record.n_novel, "category", "categories") if record.novel else "no new categories"
     lines = [
-        f"Session {record.session}: learned {plural(record.n_novel, 'category', 'categories')} from "
+        f"Session {record.session}: learned {categories} from "
         f"{plural(record.rows, 'item')}{_source(record, 'in')} ({seconds:.1f} s).",
         *_columns(record),
     ]
@@ -124,16 +125,14 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
     """One line for each session."""
     if not records:
         return Text("No sessions yet.")
-    table = grid(
-        ">no.", "time (UTC)", "command", "*source", ">items", ">known", ">novel", ">added", ">no fit"
-    )
+    table = grid(">no.", ">date", "command", "*source", ">items", ">known", ">novel", ">added", ">no fit")
     for record in records:
         add_row(
             table,
             str(record.session),
-            moment(record.time),
+            date(record.time),
             f"{record.command}, undone" if record.undone else record.command,
-            _tail(record.source, 24),
+            source_name(record.source),
             f"{record.rows:,}",
             f"{record.known_rows:,}",
             f"{record.novel_rows:,}",
@@ -168,7 +167,7 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
             str(info.commit),
             moment(info.time),
             f"{info.command}, undone" if info.undone else info.command,
-            _details(_tail(sources.get(info.commit, ""), 40), info.parameters),
+            _details(source_name(sources.get(info.commit, "")), info.parameters),
             style="dim" if info.undone else "",
         )
     return table
@@ -240,8 +239,3 @@ def _columns(record: SessionRecord) -> list[str]:
         if column
     ]
     return [f"Columns used: {', '.join(parts)}."] if parts else []
-
-
-def _tail(source: str, letters: int) -> str:
-    """The end of a path, which says more than its beginning."""
-    return source if len(source) <= letters else f"…{source[-letters + 1 :]}"

@@ -44,7 +44,8 @@ def test_the_result_says_what_was_done(tuned):
     # BOFT: for each layer 2 factors of n / 4 blocks of 16, and one scale for each output.
     blocks = 2 * (4 * 64 // 4 + 2 * 128 // 4) * 16
     assert tuned.n_trained == blocks + 2 * (64 + 128 + 64)
-    assert "80.00 % at the best epoch" in tuned.summary()
+    best = tuned.history[tuned.best_epoch].validation_ncm
+    assert f"{100 * best:.2f} % at the best epoch, {tuned.best_epoch}." in tuned.summary()
     assert tuned.history[0].loss is None
 
 

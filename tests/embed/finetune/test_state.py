@@ -72,7 +72,7 @@ def test_a_damaged_file_is_refused(make_vit, tmp_path):
         load_state(tmp_path / "c", state, IDENTITY)
 
 
-def test_what_counts_asis_better():
+def test_what_counts_as_better():
     start = EpochRecord(epoch=0, validation_ncm=0.5)
     assert is_better(EpochRecord(epoch=1, validation_ncm=0.6, validation_loss=9.0), start)
     assert is_better(EpochRecord(epoch=1, validation_ncm=0.5, validation_loss=9.0), start)

@@ -46,7 +46,13 @@ __all__ = [
 
 
 def is_finetuned(path: str | os.PathLike[str]) -> bool:
-    """True for a folder that ``load_finetuned`` opens."""
+    """Whether ``load_finetuned`` can open a folder.
+
+    Examples
+    --------
+    >>> is_finetuned("no/such/folder")
+    False
+    """
     return (Path(path) / PAGE).is_file()
 
 
@@ -174,6 +180,11 @@ def load_finetuned(
     ------
     InputError
         The folder holds no finished fine-tuning or is damaged, or the backbone is missing or another one.
+
+    Examples
+    --------
+    >>> load_finetuned("tuned").embed(["photo.jpg"]).shape  # doctest: +SKIP
+    (1, 768)
     """
     require("torch", "transformers", "peft", extra="vision")
     page = read_page(folder)

@@ -215,8 +215,8 @@ def _finished_result(folder: Path, identity: dict[str, Any]) -> FinetuneResult:
     if changed:
         raise InputError(
             f"{folder} holds a finished fine-tuning with other options ({'; '.join(changed)}); choose "
-            "another folder, or replace it without 'resume'.",
-            option="resume",
+            "another folder, or turn 'resume' off to replace it.",
+            option="out_folder",
         )
     return _result(folder, page)
 

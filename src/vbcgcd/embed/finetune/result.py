@@ -37,6 +37,11 @@ class EpochRecord:
         At the end of the epoch.
     seconds : float
         Duration; ignored when records are compared.
+
+    Examples
+    --------
+    >>> EpochRecord(epoch=1, loss=0.5, seconds=3.0) == EpochRecord(epoch=1, loss=0.5, seconds=4.0)
+    True
     """
 
     epoch: int

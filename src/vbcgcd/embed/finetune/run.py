@@ -91,6 +91,14 @@ def finetune(
     InputError
         Options out of range, too few labels, unreadable pictures, a backbone without such layers, or a folder
         with another fine-tuning. In these cases no file has been written or changed.
+
+    Examples
+    --------
+    >>> from vbcgcd.items import read_items
+    >>> result = finetune(
+    ...     read_items("labelled/"), backbone="dino-vitb16", out_folder="tuned", epochs=5
+    ... )  # doctest: +SKIP
+    >>> print(result.summary())  # doctest: +SKIP
     """
     require("torch", "transformers", "peft", "PIL", extra="vision")
     checked = _options(options)

@@ -157,8 +157,8 @@ def load_state(path: Path, state: TrainingState, identity: dict[str, Any]) -> No
     if changed:
         raise InputError(
             f"{path.parent} holds an unfinished fine-tuning with other options ({'; '.join(changed)}); use "
-            "the same options to continue it, choose another folder, or start over without 'resume'.",
-            option="resume",
+            "the same options to continue it, choose another folder, or turn 'resume' off to start over.",
+            option="out_folder",
         )
     load_adapters(state.network.backbone, _part(arrays, "adapter/"))
     _fill(dict(state.network.head.named_parameters()), _part(arrays, "head/"))
