@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.cli.common import ExitCode
-from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.disk import WriteLock
 
 
 @pytest.fixture
@@ -192,7 +192,7 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
         raise OSError(errno.EROFS, "Read-only file system")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.disk.os.open", refuse)
     for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)

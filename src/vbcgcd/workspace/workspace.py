@@ -24,9 +24,9 @@ from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.source import new_source, source_of
 from vbcgcd.workspace.state import Key, find_category
 
 Given = ParamSpec("Given")
@@ -177,7 +177,7 @@ class Workspace:
         with self._writing("learn") as now:
             source = new_source(now.history, "learn", data, columns, again=again)
             batch = self._batch(now, data, columns, embedding_progress, labels=labels, check=check_labelled)
-            draft = learn_draft(now, replace(batch, source=source), update_known=update_known)
+            draft = learn_draft(now, batch, source, update_known=update_known)
             return self._record(draft, {"update_known": update_known, "again": again or None, **columns})
 
     def discover(
@@ -209,7 +209,7 @@ class Workspace:
             batch = self._batch(
                 now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
             )
-            draft = discover_draft(now, replace(batch, source=source), n_novel, progress)
+            draft = discover_draft(now, batch, source, n_novel, progress)
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
@@ -256,7 +256,7 @@ class Workspace:
             find_category(now.state, key)
             source = source_of(data)
             batch = self._batch(now, data, columns, embedding_progress)
-            draft = change.split_draft(now, key, replace(batch, source=source), n_parts, names)
+            draft = change.split_draft(now, key, batch, source, n_parts, names)
             return change.category_result(self._commit(draft, columns), batch.failures)
 
     def drop(self, key: Key) -> values.CategoryResult:

@@ -26,6 +26,7 @@ from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files
 from vbcgcd.workspace.log.commits import NAMED_FAILURES, Commit, Draft
 from vbcgcd.workspace.log.files import SEGMENT, Segment
 from vbcgcd.workspace.queries.items import category_sizes
+from vbcgcd.workspace.queries.sources import Source
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.state import Category, Key, NamedBy, State, describe, find_category
 from vbcgcd.workspace.values import CategoryResult
@@ -89,7 +90,7 @@ def merge_posteriors(knowledge: Knowledge, rows: Sequence[int]) -> Posterior:
 
 
 def split_draft(
-    snapshot: Snapshot, key: Key, batch: Batch, n_parts: int, names: Sequence[str] | None
+    snapshot: Snapshot, key: Key, batch: Batch, source: Source, n_parts: int, names: Sequence[str] | None
 ) -> Draft:
     """Cluster the items of a batch that belong to a category; it retires and points to its parts."""
     check_number("n_parts", n_parts, low=2, whole=True)
@@ -114,7 +115,7 @@ def split_draft(
         "split",
         changes={"categories": [category.as_json() for category in (retired, *parts)], "posteriors": new_ids},
         parameters={"category": whole.id, "n_parts": n_parts},
-        summary=_split_summary(batch_facts(batch, table, scores), new_ids),
+        summary=_split_summary(batch_facts(batch, source, table, scores), new_ids),
         files={SEGMENT: Segment(posterior, tuple(new_ids))}
         | batch_files(snapshot, batch, table, after, new_ids),
     )

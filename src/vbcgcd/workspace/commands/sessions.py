@@ -32,7 +32,7 @@ from vbcgcd.workspace.log.files import (
     Sample,
     Segment,
 )
-from vbcgcd.workspace.queries.contents import excerpts_of
+from vbcgcd.workspace.queries.sources import Source, excerpts_of
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.state import Category
 
@@ -58,7 +58,7 @@ def check_labelled(items: Items) -> None:
         )
 
 
-def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draft:
+def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_known: bool) -> Draft:
     """A labelled session.
 
     The first one is the base session: labels become categories, and the projection is fitted for good. In
@@ -69,6 +69,8 @@ def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draf
     snapshot : Snapshot
     batch : Batch
         Items without a label are left out.
+    source : Source
+        Where the items came from.
     update_known : bool
         Let known categories learn from their items.
     """
@@ -112,14 +114,18 @@ def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draf
         unlabelled=n_items - len(batch),
         prior=plain(asdict(knowledge.prior)) if state.model is None else {},
         seconds=round(time.perf_counter() - start, 3),
-        **batch_facts(batch, table, scores),
+        **batch_facts(batch, source, table, scores),
     )
     files |= batch_files(snapshot, batch, table, knowledge, new_ids)
     return Draft("learn", changes=changes, record=record, files=files)
 
 
 def discover_draft(
-    snapshot: Snapshot, batch: Batch, n_novel: int | None, progress: Callable[[str], None]
+    snapshot: Snapshot,
+    batch: Batch,
+    source: Source,
+    n_novel: int | None,
+    progress: Callable[[str], None],
 ) -> Draft:
     """An unlabelled session.
 
@@ -127,6 +133,8 @@ def discover_draft(
     ----------
     snapshot : Snapshot
     batch : Batch
+    source : Source
+        Where the items came from.
     n_novel : int or None
         Number of novel categories; None estimates it.
     progress : callable
@@ -156,7 +164,7 @@ def discover_draft(
         outcome,
         novel={category.id: category.name for category in novel},
         seconds=round(time.perf_counter() - start, 3),
-        **batch_facts(batch, table, scores),
+        **batch_facts(batch, source, table, scores),
     )
     return Draft(
         "discover",
@@ -183,7 +191,7 @@ def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
     )
 
 
-def batch_facts(batch: Batch, table: Assignments, scores: Scores) -> dict[str, Any]:
+def batch_facts(batch: Batch, source: Source, table: Assignments, scores: Scores) -> dict[str, Any]:
     """What a commit says about a batch: fields of a `SessionRecord`."""
     categories, counts = np.unique(table.category, return_counts=True)
     return {
@@ -196,7 +204,7 @@ def batch_facts(batch: Batch, table: Assignments, scores: Scores) -> dict[str, A
         "source": storable(batch.items.source),
         "kind": batch.items.kind,
         "columns": plain(dict(batch.items.columns)),
-        **batch.source.as_json(),
+        **source.as_json(),
     }
 
 

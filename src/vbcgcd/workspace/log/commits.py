@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from vbcgcd.errors import InputError, WorkspaceDamaged
 from vbcgcd.record import SessionRecord, plain
-from vbcgcd.workspace.log.durable import RESTORE
+from vbcgcd.workspace.log.disk import RESTORE
 
 #: Of commit records and of workspace.json; raised whenever the meaning of a stored value changes.
 VERSION = 1

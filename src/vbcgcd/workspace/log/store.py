@@ -27,8 +27,17 @@ import vbcgcd
 from vbcgcd.archive import sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
 from vbcgcd.workspace.log.commits import VERSION, Commit, Draft, FileMark, check_version, summary_of
-from vbcgcd.workspace.log.durable import (
+from vbcgcd.workspace.log.disk import (
+    ABOUT,
+    ASIDE,
+    COMMITS,
+    FORMAT,
+    HEAD,
+    LOCK,
+    RECORD,
     RESTORE,
+    WriteLock,
+    aside_name,
     digest,
     disk_errors,
     file_digest,
@@ -37,18 +46,7 @@ from vbcgcd.workspace.log.durable import (
     to_json,
     write_synced,
 )
-from vbcgcd.workspace.log.folder import (
-    ABOUT,
-    ASIDE,
-    COMMITS,
-    FORMAT,
-    HEAD,
-    LOCK,
-    RECORD,
-    aside_name,
-    build_folder,
-)
-from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.folder import build_folder
 
 __all__ = ["NOTHING", "Head", "Store"]
 

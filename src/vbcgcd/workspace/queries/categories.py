@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import deviation
-from vbcgcd.workspace.queries.contents import item_texts
 from vbcgcd.workspace.queries.items import category_sizes, typical_items
+from vbcgcd.workspace.queries.sources import item_texts
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.state import Category, Key, find_category
 from vbcgcd.workspace.values import CategoryInfo
