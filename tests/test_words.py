@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vbcgcd.words import date, moment, one_line, series
+from vbcgcd.words import date, file_size, moment, one_line, series, source_name
 
 
 @settings(max_examples=60)
@@ -35,3 +35,23 @@ def test_series(parts, most, text):
 
 def test_what_is_not_a_time_is_shown_as_it_is():
     assert date("soon") == moment("soon") == "soon"
+
+
+def test_dates_are_for_people():
+    assert date("2026-01-02T03:04:05+00:00") == "2 Jan 2026"
+    assert moment("2026-01-02T03:04:05+00:00") == "2 Jan 2026, 03:04"
+
+
+@pytest.mark.parametrize(
+    ("n", "text"), [(0, "0 bytes"), (999, "999 bytes"), (1e6, "1.0 MB"), (4.2e10, "42 GB")]
+)
+def test_sizes(n, text):
+    assert file_size(n) == text
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("/a/b.csv", "b.csv"), ("a\\b.csv", "b.csv"), ("dir/", "dir"), ("array", "array"), ("/", "/")],
+)
+def test_sources_are_named_by_their_last_part(source, name):
+    assert source_name(source) == name

@@ -117,10 +117,12 @@ def test_undo_of_categories_refuses_other_commands_by_name(run, animals):
     run("categories", "redo")
 
 
-def test_an_id_wins_over_a_name_that_looks_like_one(run, run_json, animals):
+def test_a_name_that_is_also_an_id_is_refused(run, run_json, animals):
     run("categories", "rename", 3, "1")
-    result = run("categories", "rename", "1", "wolf")
-    assert "the id of 'dog'. The category named '1' is #3" in " ".join(result.stderr.split())
+    message = run("categories", "rename", "1", "wolf", code=2).stderr
+    assert "'#3'" in message
+    assert "'#1'" in message
+    run("categories", "rename", "#1", "wolf")
     names = {c["id"]: c["name"] for c in run_json("categories")["categories"]}
     assert (names[1], names[3]) == ("wolf", "1")
     run("categories", "rename", "#3", "77")

@@ -93,12 +93,12 @@ def test_categories_are_found_by_id_and_name(animals):
     assert find_category(state, 3).id == find_category(state, "#3").id == 3
     with pytest.raises(InputError, match="the name of category 0 and the id of"):
         find_category(state, "3")
-    with pytest.raises(InputError, match="There is no category 'newt'; there are 0 '3', 1 'dog'"):
+    with pytest.raises(InputError, match=r"There is no category 'newt'\. There are 0 '3', 1 'dog'"):
         find_category(state, "newt")
-    with pytest.raises(InputError, match=r"did you mean 1 'dog'\?$"):
+    with pytest.raises(InputError, match=r"Did you mean 1 'dog'\?$"):
         find_category(state, "dogs")
     for key in (99, -1, "#99", 10**30):
-        with pytest.raises(InputError, match=r"There is no category .*; ids go from 0 to 4\.$"):
+        with pytest.raises(InputError, match=r"There is no category .*\. Ids go from 0 to 4\.$"):
             find_category(state, key)
     for key in (True, None, 1.5):
         with pytest.raises(InputError, match="by its id or its name"):
@@ -106,10 +106,10 @@ def test_categories_are_found_by_id_and_name(animals):
 
 
 def test_of_many_names_some_are_told(animals, blobs, fresh):
-    with pytest.raises(InputError, match=r"There is no category 0; nothing was learned yet\.$"):
+    with pytest.raises(InputError, match=r"There is no category 0\. Nothing was learned yet\.$"):
         fresh.category(0)
     animals.learn(blobs.probe[:6] + 50, list("abcdef"))
-    with pytest.raises(InputError, match=r"there are 0 'cat', .* 7 'c' and 3 more\.$"):
+    with pytest.raises(InputError, match=r"There are 0 'cat', .* 7 'c' and 3 more\.$"):
         animals.category("newt")
 
 

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import difflib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vbcgcd.cli.common import note
 from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import CategoryInfo, Workspace
-
-#: How many categories an error proposes, and how similar their names have to be, between 0 and 1.
-PROPOSALS, SIMILAR = 3, 0.6
+    from vbcgcd.workspace import Workspace
 
 __all__ = [
     "Again",
@@ -33,7 +28,6 @@ __all__ = [
     "Place",
     "Split",
     "Text",
-    "category_id",
     "check_data",
     "column_options",
     "complete_setting",
@@ -212,42 +206,3 @@ def _is_workspace(path: Path) -> bool:
 def _enclosing(start: Path) -> Path | None:
     start = Path(os.path.abspath(start))
     return next((folder for folder in (start, *start.parents) if _is_workspace(folder)), None)
-
-
-def category_id(workspace: Workspace, key: str) -> int:
-    """The id of the category that ``key`` refers to: an id (12 or #12), or a name.
-
-    If a name looks like an id the id wins, and a note says so.
-    """
-    live = workspace.categories(n_samples=0)
-    key = key.strip()
-    digits = key.removeprefix("#")
-    named = next((c for c in live if c.name == key), None)
-    if digits.isascii() and digits.isdigit() and len(digits) < 10:
-        numbered = next((c for c in live if c.id == int(digits)), None)
-        if numbered is not None and named is not None and named.id != numbered.id:
-            note(f"Using {key} as the id of {numbered.name!r}. The category named {key!r} is #{named.id}.")
-        category = numbered or named
-        return category.id if category is not None else workspace.category(int(digits)).id
-    if named is not None:
-        return named.id
-    if not live:
-        raise InputError(f"There is no category {key!r} yet. Run 'vbcgcd learn' first.")
-    similar = _most_similar(key, live)
-    question = f" Did you mean {' or '.join(similar)}?" if similar else ""
-    raise InputError(f"There is no category {key!r}.{question} 'vbcgcd categories' lists them all.")
-
-
-def _most_similar(key: str, live: Sequence[CategoryInfo]) -> list[str]:
-    """The categories whose name, or a word of it, is most similar to ``key``."""
-    wanted = key.casefold()
-
-    def similarity(name: str) -> float:
-        name = name.casefold()
-        if wanted and wanted in name:
-            return 1.0
-        parts = (name, *name.replace("_", " ").split())
-        return max(difflib.SequenceMatcher(None, wanted, part).ratio() for part in parts)
-
-    ranked = sorted((-similarity(c.name), c.id, c.name) for c in live)
-    return [f"{i} {name!r}" for score, i, name in ranked[:PROPOSALS] if -score >= SIMILAR]

@@ -63,7 +63,7 @@ def categories(
     """List the categories, or work on them: show, rename, merge, split, drop, undo, redo.
 
     Refer to a category by its id (12 or #12) or its name.
-    If a name looks like an id, the id wins.
+    Write #12 if 12 is also a name.
 
     Example: vbcgcd categories --sort size
 
@@ -113,20 +113,20 @@ def show(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    retired = _retired(here, category)
-    if retired is not None:
+    entry = here.category(category, retired=True)
+    if not entry.live:
+        [retired] = here.categories(n_samples=0, retired=True, only=[entry.id])
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
-    chosen = a.category_id(here, category)
     overview = here.overview(n_items=n, n_map=0)
-    view = next(view for view in overview.categories if view.info.id == chosen)
+    view = next(view for view in overview.categories if view.info.id == entry.id)
     texts = _texts(here, (*view.typical, *view.doubtful))
     infos = (*(view.info for view in overview.categories), *overview.retired)
     names = {info.id: info.name for info in infos}
     values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
-    rename = f"vbcgcd categories rename {chosen} 'a better name'"
+    rename = f"vbcgcd categories rename {entry.id} 'a better name'"
     finish(values, as_json, lambda: render.category(view, names, texts), steps=[rename])
 
 
@@ -134,13 +134,6 @@ def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], 
     """Texts of items by commit and reference, "" where they are no longer available."""
     contents = here.item_contents(items)
     return {(item.commit, item.reference): part.text for item, part in zip(items, contents, strict=True)}
-
-
-def _retired(here: Workspace, key: str) -> CategoryInfo | None:
-    """The retired category with this id."""
-    digits = key.strip().removeprefix("#")
-    retired = (info for info in here.categories(n_samples=0, retired=True) if info.status != "live")
-    return next((info for info in retired if str(info.id) == digits), None)
 
 
 @app.command()
@@ -158,9 +151,8 @@ def rename(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    chosen = a.category_id(here, category)
-    before = here.category(chosen).name
-    result = here.rename(chosen, name)
+    before = here.category(category).name
+    result = here.rename(category, name)
     finish(result, as_json, lambda: render.change(result, before), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
@@ -181,7 +173,7 @@ def merge(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    result = here.merge([a.category_id(here, key) for key in categories], name)
+    result = here.merge(categories, name)
     finish(result, as_json, lambda: render.change(result), steps=("vbcgcd categories", "vbcgcd undo"))
 
 
@@ -216,10 +208,9 @@ def split(
 
     columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=rows, kind=kind)
     here = a.open_workspace(workspace)
-    chosen = a.category_id(here, category)
     with working("splitting") as steps:
         result = here.split(
-            chosen,
+            category,
             a.check_data(data),
             n_parts,
             names=names or None,
@@ -246,7 +237,7 @@ def drop(category: a.Category, workspace: a.Place = None, as_json: AsJson = Fals
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    result = here.drop(a.category_id(here, category))
+    result = here.drop(category)
     finish(result, as_json, lambda: render.change(result), steps=("vbcgcd categories", "vbcgcd undo"))
 
 

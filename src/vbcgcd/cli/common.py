@@ -28,7 +28,7 @@ from rich.progress import (
 from rich.text import Text
 from typer.models import OptionInfo
 
-from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.errors import DiskError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
 from vbcgcd.show.tables import next_steps
 from vbcgcd.words import one_line
 
@@ -54,8 +54,6 @@ __all__ = [
     "progress_bar",
     "working",
 ]
-
-wrong = InputError
 
 
 class ExitCode(IntEnum):

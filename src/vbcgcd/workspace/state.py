@@ -221,7 +221,7 @@ def find_category(state: State, key: Key, *, retired: bool = False) -> Category:
         )
     category = named or numbered
     if category is None:
-        raise InputError(f"There is no category {key!r}; {_suggest(state, key, number)}")
+        raise InputError(f"There is no category {key!r}. {_suggest(state, key, number)}")
     if not category.live and not retired:
         successors = ", ".join(describe(state.categories[i]) for i in category.into)
         into = f" into {successors}" if successors else ""
@@ -239,15 +239,15 @@ def describe(category: Category) -> str:
 def _suggest(state: State, key: Key, number: int | None) -> str:
     """The end of a message: what the user may have meant."""
     if not state.categories:
-        return "nothing was learned yet."
+        return "Nothing was learned yet."
     if number is not None:
-        return f"ids go from {min(state.categories)} to {max(state.categories)}."
+        return f"Ids go from {min(state.categories)} to {max(state.categories)}."
     similar = sorted((-_similarity(str(key), c.name), c.id, c.name) for c in state.live)
     close = [f"{i} {name!r}" for score, i, name in similar[:SUGGESTIONS] if -score >= SIMILAR]
     if close:
-        return f"did you mean {' or '.join(close)}?"
+        return f"Did you mean {' or '.join(close)}?"
     names = ", ".join(f"{category.id} {category.name!r}" for category in state.live[:8])
-    return f"there are {names}" + (f" and {len(state.live) - 8} more." if len(state.live) > 8 else ".")
+    return f"There are {names}" + (f" and {len(state.live) - 8} more." if len(state.live) > 8 else ".")
 
 
 def _similarity(key: str, name: str) -> float:

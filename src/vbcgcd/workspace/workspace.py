@@ -55,12 +55,10 @@ class Workspace:
     rewritten. Ids of categories never change their meaning, names can. No items are stored, only their
     references and assignments and, if the settings ask for it, a few short excerpts.
 
-    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``; with the options of
-    ``vbcgcd.items.read_items``), an ``Items``, or an array of embeddings (N, d), texts (N,) or pictures
-    (N, H, W, 3). A category is given by its id or its name; names are unique among the live categories.
-    Methods that take data also take ``embedding_progress``, the ``progress`` of ``vbcgcd.embed.embed_items``,
-    and ``**columns``, the options of ``vbcgcd.items.read_items``. Every method takes in the commits of other
-    processes first.
+    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``), an ``Items``, or an array
+    of embeddings (N, d), texts (N,) or pictures (N, H, W, 3). Methods that take data also take ``**columns``,
+    the options of ``vbcgcd.items.read_items``, and ``embedding_progress``, the ``progress`` of
+    ``vbcgcd.embed.embed_items``. A category is an id or a name. Commits of others are taken in first.
 
     Parameters
     ----------

@@ -9,6 +9,7 @@ import pytest
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.workspace import Workspace
+from vbcgcd.workspace.report.page import option_lines
 
 MODEL = {"count": "evidence", "n_components": 6, "prior_strength": 20.0}
 NASTY = [
@@ -243,3 +244,9 @@ def test_a_report_changes_nothing_in_the_workspace(animals, tmp_path, tree):
     animals.report(tmp_path / "r.html")
     assert tree(animals.path) == before
     assert (tmp_path / "r.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_settings_are_words():
+    assert option_lines({"a": {"b": None}, "c": [1, 2]}) == ["a: b: not set", "c: 1, 2"]
+    assert (option_lines([]), option_lines(False), option_lines(0.5)) == (["none"], ["no"], ["0.5"])
+    assert option_lines(None, "nothing") == ["nothing"]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from vbcgcd.record import SessionRecord
+from vbcgcd.words import date, plural, series, source_name
 from vbcgcd.workspace.report.content import Card, Content
-from vbcgcd.workspace.report.words import counted, date, joined, source_name
 from vbcgcd.workspace.values import CategoryInfo
 
 #: Rows of the tables of new and of growing categories.
@@ -93,13 +93,13 @@ def news(content: Content) -> News:
 
 def became(content: Content, info: CategoryInfo) -> str:
     """What happened to a retired category."""
-    into = joined([_name(content, i) for i in info.into])
+    into = series([_name(content, i) for i in info.into])
     return f"{info.status} into {into}" if into else info.status
 
 
 def _parents(content: Content, info: CategoryInfo) -> str:
     names = [_name(content, i) for i in info.parents]
-    return f"merged from {joined(names)}" if len(names) > 1 else f"a part of {joined(names)}"
+    return f"merged from {series(names)}" if len(names) > 1 else f"a part of {series(names)}"
 
 
 def _name(content: Content, category: int) -> str:
@@ -109,17 +109,17 @@ def _name(content: Content, category: int) -> str:
 def _lead(session: SessionRecord) -> str:
     place = f"Session {session.session} ({source_name(session.source)}, {date(session.time)})"
     if session.command == "learn":
-        learned = counted(session.n_novel, "category", "categories")
-        sentence = f"{place} learned {learned} from {counted(session.rows, 'labelled item')}"
+        learned = plural(session.n_novel, "category", "categories")
+        sentence = f"{place} learned {learned} from {plural(session.rows, 'labelled item')}"
         if session.known_rows:
             sentence += f"; {session.known_rows:,} of them belong to categories that were known before"
         return f"{sentence}."
     if not session.novel:
-        return f"{place} assigned {counted(session.rows, 'item')}, all to known categories."
+        return f"{place} assigned {plural(session.rows, 'item')}, all to known categories."
     number = "the number was estimated" if session.estimated else "the number was given"
     return (
-        f"{place} assigned {counted(session.rows, 'item')}: {session.known_rows:,} to known categories and "
-        f"{session.novel_rows:,} to {counted(session.n_novel, 'novel category', 'novel categories')} "
+        f"{place} assigned {plural(session.rows, 'item')}: {session.known_rows:,} to known categories and "
+        f"{session.novel_rows:,} to {plural(session.n_novel, 'novel category', 'novel categories')} "
         f"({number})."
     )
 
@@ -136,7 +136,5 @@ def recent(content: Content) -> Sequence[str]:
     commands = [command.command for command in content.overview.changes.commands[1:]]
     many = {"change of settings": "changes of settings"}
     return [
-        counted(commands.count(name), word, many.get(word))
-        for name, word in words.items()
-        if name in commands
+        plural(commands.count(name), word, many.get(word)) for name, word in words.items() if name in commands
     ]

@@ -10,9 +10,9 @@ import numpy as np
 from markupsafe import Markup
 
 from vbcgcd.record import SessionRecord
+from vbcgcd.words import NAMED_BY, source_name
 from vbcgcd.workspace.report.births import birth_colours
 from vbcgcd.workspace.report.charts import Spread, sparkline
-from vbcgcd.workspace.report.words import NAMED_BY, source_name
 from vbcgcd.workspace.values import CategoryInfo, CategoryView, ItemContent, ItemInfo, Overview
 
 #: Items surer than this are not called doubtful.

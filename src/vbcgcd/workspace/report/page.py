@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib import resources
@@ -13,7 +14,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 import vbcgcd
-from vbcgcd.workspace.report import words
+from vbcgcd import words
 from vbcgcd.workspace.report.changes import became, news, recent
 from vbcgcd.workspace.report.charts import category_chart, session_chart, spread_chart
 from vbcgcd.workspace.report.content import Content
@@ -24,7 +25,14 @@ WIDE, HALF, NARROW = 1080.0, 528.0, 342.0
 #: Sessions in the table before the others are folded away.
 SESSION_ROWS = 12
 
-__all__ = ["render"]
+#: What a setting without a value means.
+UNSET = {
+    "embedder": "the default for the kind of items",
+    "kind": "that of the first items",
+    "reject": "nothing is refused",
+}
+
+__all__ = ["option_lines", "render"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,7 @@ def render(content: Content, *, title: str, now: datetime | None = None) -> str:
     mark = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     env = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     env.globals.update({name: getattr(words, name) for name in words.__all__})
+    env.globals.update(option_lines=option_lines, UNSET=UNSET)
     template = env.from_string(_text("page.html"))
     overview = content.overview
     recently, earlier = overview.sessions[-SESSION_ROWS:], overview.sessions[:-SESSION_ROWS]
@@ -69,6 +78,25 @@ def render(content: Content, *, title: str, now: datetime | None = None) -> str:
         tables=[part for part in (recently[::-1], earlier[::-1]) if part],
         **_figures(content),
     )
+
+
+def option_lines(value: Any, unset: str = "not set") -> list[str]:
+    """A setting in words, one line for each of its parts.
+
+    Examples
+    --------
+    >>> option_lines({"size": 8, "grey": True}), option_lines({}), option_lines(None)
+    (['size: 8', 'grey: yes'], ['defaults'], ['not set'])
+    """
+    if isinstance(value, Mapping):
+        return [f"{key}: {', '.join(option_lines(part))}" for key, part in value.items()] or ["defaults"]
+    if isinstance(value, list | tuple):
+        return [", ".join(str(part) for part in value)] if value else ["none"]
+    if value is None:
+        return [unset]
+    if isinstance(value, bool):
+        return ["yes" if value else "no"]
+    return [str(value)]
 
 
 def _figures(content: Content) -> dict[str, Any]:
