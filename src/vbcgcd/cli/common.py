@@ -218,13 +218,13 @@ class Steps:
         self.bars.update(self.task, total=1, completed=1)
         self.task = self._add(name)
 
-    def embedding(self, done: int, total: int) -> None:
+    def embedding(self, completed: int, total: int) -> None:
         """Show how many items are embedded."""
         if not self._counting:
             self.step("embedding")
             self._counting = True
-        self.bars.update(self.task, completed=done, total=total, of=f"{done:,} of {total:,}")
-        if done >= total:
+        self.bars.update(self.task, completed=completed, total=total, of=f"{completed:,} of {total:,}")
+        if completed >= total:
             self.step(self.first)
 
     def stop(self) -> None:
