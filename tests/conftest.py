@@ -1,5 +1,6 @@
 """Digits 0 to 5 partly labelled, the rest of the digits unlabelled; and blobs of known truth."""
 
+import copy
 import os
 from typing import NamedTuple
 
@@ -12,8 +13,9 @@ from sklearn.datasets import load_digits
 from vbcgcd import CategoryDiscoverer
 
 # The same examples on every machine; HYPOTHESIS_PROFILE=random draws new ones.
-settings.register_profile("same", derandomize=True)
-settings.register_profile("random", derandomize=False)
+# No deadline: the first call of a function may import a library, and the machine may be busy.
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("random", derandomize=False, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "same"))
 
 
@@ -44,10 +46,16 @@ def small(digit_problem):
     return Problem(rows[:200], labels[:200], batch[:150], truth[:150])
 
 
-@pytest.fixture
-def fitted(small):
-    """A model fitted to the fast problem."""
+@pytest.fixture(scope="session")
+def fitted_once(small):
+    """A model fitted to the fast problem; tests must not change it."""
     return CategoryDiscoverer().fit(small.rows, small.labels)
+
+
+@pytest.fixture
+def fitted(fitted_once):
+    """A model fitted to the fast problem, for one test alone."""
+    return copy.deepcopy(fitted_once)
 
 
 @pytest.fixture(scope="session")

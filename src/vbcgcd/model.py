@@ -34,6 +34,7 @@ PAPER: dict[str, Any] = {
     "standardise": True,
     "whiten": False,
     "normalise": False,
+    "prior_variance": 1.0,
     "cluster": "kmeans",
     "relabel": "reassign",
     "count": "silhouette",
@@ -305,9 +306,9 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def paper(cls, **options: Any) -> CategoryDiscoverer:
-        """The method of the paper: k-means, one relabelling, covariance alignment at R = 0.
+        """The method of the paper: prior N(0, I), k-means, one relabelling, covariance alignment at R = 0.
 
-        The prior N(0, I) presumes entries of about unit size, so the labelled rows are scaled to unit
+        The prior presumes entries of about unit size, so the labelled rows are scaled to unit
         variance in each dimension. The paper does not say how many rows its prior is worth; the strength is
         chosen by leaving labelled rows out. Options override the preset.
 

@@ -131,6 +131,22 @@ def test_tempering_does_not_change_the_deviation(make_problem):
     np.testing.assert_allclose(deviation(prior, part), deviation(prior, whole), rtol=1e-9)
 
 
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_distances_of_a_row_are_those_of_the_covariance(make_problem, structure, dtype):
+    rows, labels = make_problem(3)
+    prior = Prior(4, kappa=0.7, nu=9.5, structure=structure)
+    statistics = statistics_by_label(rows, labels, 3, structure=structure)
+    posterior = posterior_of(prior, statistics, dtype=dtype)
+    squared = posterior.distances(rows.astype(dtype))
+    for k in range(3):
+        gap = rows[0] - posterior.mean[k]
+        expected = np.sqrt(gap @ np.linalg.inv(posterior.covariance(k)) @ gap)
+        assert posterior.mahalanobis(rows[0].astype(dtype), k) == pytest.approx(expected, rel=1e-5)
+        weight = posterior.nu[k] - (1 if structure == "diagonal" else 4) - 1
+        assert np.sqrt(weight * squared[0, k]) == pytest.approx(expected, rel=1e-4)
+
+
 @pytest.mark.parametrize("dim", [64, 384])
 @pytest.mark.parametrize("variance", [1e-3, 1e3])
 @pytest.mark.parametrize("structure", ["full", "diagonal"])

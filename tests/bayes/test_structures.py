@@ -85,7 +85,7 @@ def test_scatter_is_recovered_from_its_factor(form):
     centred, _, mean, _ = problem(3)
     scatter = form.scatter(centred)
     factor = form.factor(scatter, mean, 0.7, 1.3)
-    np.testing.assert_allclose(form.recovered_scatter(factor, mean, 0.7, 1.3), scatter, atol=1e-10)
+    np.testing.assert_allclose(form.recover_scatter(factor, mean, 0.7, 1.3), scatter, atol=1e-10)
 
 
 def test_spectrum_holds_the_eigenvalues(form):
@@ -112,19 +112,19 @@ def test_whitened_rows_have_the_length_of_their_distance(form):
     factor, psi = psi_of(form, 7)
     rows = np.random.default_rng(7).normal(size=(6, DIM))
     copy = rows.copy()
-    lengths = (form.whitened(rows, factor) ** 2).sum(axis=1)
+    lengths = (form.whiten(rows, factor) ** 2).sum(axis=1)
     np.testing.assert_allclose(
         lengths, np.einsum("nd,nd->n", rows, np.linalg.solve(psi, rows.T).T), rtol=1e-9
     )
     np.testing.assert_array_equal(rows, copy)
-    np.testing.assert_allclose((form.whitened(rows[0], factor) ** 2).sum(), lengths[0])
+    np.testing.assert_allclose((form.whiten(rows[0], factor) ** 2).sum(), lengths[0])
 
 
 def test_colouring_undoes_whitening_and_gives_the_covariance(form):
     factor, psi = psi_of(form, 8)
     rows = np.random.default_rng(8).normal(size=(6, DIM))
-    np.testing.assert_allclose(form.coloured(form.whitened(rows, factor), factor), rows, rtol=1e-9)
-    root = form.coloured(np.eye(DIM), factor)
+    np.testing.assert_allclose(form.colour(form.whiten(rows, factor), factor), rows, rtol=1e-9)
+    root = form.colour(np.eye(DIM), factor)
     np.testing.assert_allclose(root.T @ root, psi, rtol=1e-9, atol=1e-9)
 
 

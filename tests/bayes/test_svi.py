@@ -346,3 +346,11 @@ def test_a_category_of_less_than_one_row_is_learned_whole():
     rows = 0.1 * np.random.default_rng(1).normal(size=(1, 4))
     result = svi_with_rule(rows, [-1e-9], schedule=ONE_STEP, weight=np.array([0.5]))
     np.testing.assert_allclose(result.statistics.count, [0.5])
+
+
+def test_rows_of_earlier_steps_count_towards_the_first_row():
+    rows = 0.1 * np.random.default_rng(1).normal(size=(500, 4))
+    sizes = [0.001, 0.01]  # half a row, then five more
+    result = svi_with_rule(rows, [-1e-9], schedule=lambda step: sizes[step - 1], nu=6.0)
+    assert len(result.trace) == 2
+    np.testing.assert_allclose(result.statistics.count, [1.0])

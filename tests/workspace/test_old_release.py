@@ -89,6 +89,10 @@ def test_its_sessions(digits, plain):
     for session, expected in zip(sessions, plain["sessions"], strict=True):
         for name in ("session", "rows", "known_rows", "novel_rows", "estimated", "seconds"):
             assert getattr(session, name) == expected[name], name
+        assert session.flagged == expected["unfamiliar"]
+        assert session.mean_probability == expected["mean_probability"]
+        assert session.commit == expected["commit"]
+        assert session.time == expected["time"]
         for name in ("novel", "counts"):
             assert {str(k): v for k, v in getattr(session, name).items()} == expected[name]
 
@@ -126,7 +130,7 @@ def test_what_was_undone_can_be_redone(digits, plain):
 def test_what_changed_and_why(digits, answers, plain):
     changes, expected = digits.changes(), plain["changes"]
     assert changes.session == expected["session"]
-    assert {str(k): v for k, v in changes.grown.items()} == expected["grown"]
+    assert {str(k): v for k, v in changes.gains.items()} == expected["grown"]
     assert {str(k): v for k, v in changes.novel.items()} == expected["novel"]
     explanation = digits.explain(answers["probe"].astype(np.float32), row=3)
     for candidate, wanted in zip(explanation.candidates, plain["explain"]["candidates"], strict=True):

@@ -28,6 +28,8 @@ Array = NDArray[Any]
 
 #: Points along the path at which the ratio is looked at before the root is refined.
 PATH_POINTS = 129
+#: The root is found to the precision of float64: tau may be as small as one row in millions.
+TAU_TOLERANCE = 1e-15
 
 __all__ = ["Alignment", "AlignmentRule", "align", "bhattacharyya", "log_det_along_path", "volume_ratio"]
 
@@ -119,12 +121,21 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
         ``tau`` is the first crossing on the way from the prior (0) to the posterior (1), and 1 where
         there is none. It is never less than one row's worth of statistics: below that the mean itself
         would still be the prior's.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, align, statistics_by_label
+    >>> rows = 3 * np.random.default_rng(0).normal(size=(200, 2))
+    >>> statistics = statistics_by_label(rows, np.zeros(200, int), 1)
+    >>> align(Prior(dim=2, nu=40.0), statistics, np.array([2.0])).after.round(6)
+    array([0.])
     """
     goal = mean_log_volume(np.asarray(log_det_known)) + target
     taus, before, after = [], [], []
     for k in range(len(statistics)):
         log_det = log_det_along_path(prior, statistics.take([k]))
-        one_row = min(1.0, 1.0 / max(float(statistics.count[k]), 1e-12))
+        one_row = 1.0 / max(float(statistics.count[k]), 1.0)
         tau = _first_crossing(lambda t, f=log_det: f(t) - goal, one_row)
         taus.append(tau)
         before.append(log_det(1.0) - goal + target)
@@ -143,7 +154,7 @@ def _first_crossing(function: Any, smallest: float) -> float:
         return 1.0
     if left[0] <= 1:
         return smallest
-    return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=1e-15))
+    return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=TAU_TOLERANCE))
 
 
 def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:
@@ -158,6 +169,14 @@ def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:
     -------
     float
         0 for identical Gaussians; symmetric in ``i`` and ``j``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, bhattacharyya, posterior_of, statistics_by_label
+    >>> posterior = posterior_of(Prior(dim=2), statistics_by_label(np.eye(2), np.array([0, 1]), 2))
+    >>> bhattacharyya(posterior, 0, 1) == bhattacharyya(posterior, 1, 0) > 0
+    True
     """
     middle = 0.5 * (posterior.covariance(i) + posterior.covariance(j))
     factor = cholesky(middle)

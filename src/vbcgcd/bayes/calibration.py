@@ -29,6 +29,12 @@ Array = NDArray[Any]
 
 #: Prior strengths tried, as multiples x of the dimension: nu = D + 1 + x D.
 STRENGTHS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0)
+#: Where the walk over the strengths starts, nu = 5 D + 1: a sensible default.
+USUAL_STRENGTH = 4.0
+#: Bounds of log T. Densities of hundreds of dimensions want a T near 1 / D, and hardly ever one above 1.
+LOWEST_LOG_T, HIGHEST_LOG_T = -7.0, 2.0
+#: Log T is found this closely: probabilities hardly change with less.
+LOG_T_TOLERANCE = 0.05
 #: Competing categories considered for each row: the others lose in any case.
 SHORTLIST = 6
 #: Rows that decide the strength, and the temperature.
@@ -43,7 +49,9 @@ __all__ = [
 ]
 
 
-def tempered_cross_entropy(log_density: Array, labels: Array, *, highest: float = 2.0) -> tuple[Array, float]:
+def tempered_cross_entropy(
+    log_density: Array, labels: Array, *, highest: float = HIGHEST_LOG_T
+) -> tuple[Array, float]:
     """Cross-entropy of each row at the temperature where their mean is least, and that temperature.
 
     The probabilities are softmax(T log density).
@@ -62,10 +70,13 @@ def tempered_cross_entropy(log_density: Array, labels: Array, *, highest: float 
         t = np.exp(log_t)
         return np.asarray(np.log(np.exp(t * shifted).sum(axis=1)) - t * own)
 
-    found = minimize_scalar(
-        lambda log_t: losses(log_t).mean(), bounds=(-7.0, highest), method="bounded", options={"xatol": 0.05}
-    )
-    return losses(found.x), float(np.exp(found.x))
+    best = minimize_scalar(
+        lambda log_t: losses(log_t).mean(),
+        bounds=(LOWEST_LOG_T, highest),
+        method="bounded",
+        options={"xatol": LOG_T_TOLERANCE},
+    ).x
+    return losses(best), float(np.exp(best))
 
 
 def calibrate_strength(prior: Prior, statistics: Statistics, left_out: LeftOut) -> Prior:
@@ -93,7 +104,7 @@ def calibrate_strength(prior: Prior, statistics: Statistics, left_out: LeftOut) 
         density = left_out_densities(candidate, statistics, few, "student", rivals)
         return tempered_cross_entropy(density, few.labels)[0]
 
-    return _strengthened(prior, STRENGTHS[climb(losses, STRENGTHS.index(4.0), len(STRENGTHS))])
+    return _strengthened(prior, STRENGTHS[climb(losses, STRENGTHS.index(USUAL_STRENGTH), len(STRENGTHS))])
 
 
 def left_out_temperature(

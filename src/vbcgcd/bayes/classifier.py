@@ -28,6 +28,10 @@ CHUNK_ROWS = 4096
 CHUNK_SCORES = 2**20
 #: Shares of the dimensions after which categories that cannot win any more are dropped.
 STAGES = (0.4, 0.75, 1.0)
+#: In fewer dimensions a complete distance is cheaper than a decision to skip it.
+SKIPPING_DIMENSIONS = 32
+#: The exponential function of more than this overflows.
+LARGEST_EXPONENT = 700
 #: Skipping pays if at most this share of categories survives half of the dimensions, on so many rows.
 SURVIVORS, PILOT_ROWS = 0.4, 128
 
@@ -102,7 +106,7 @@ class Classifier:
         skipping = (
             self.metric == "mahalanobis"
             and posterior.form.triangular
-            and posterior.dim >= 32
+            and posterior.dim >= SKIPPING_DIMENSIONS
             and _skipping_pays(np.asarray(rows[:PILOT_ROWS], dtype=self.dtype), posterior, scoring)
         )
         for start in range(0, len(rows), chunk_rows):
@@ -159,7 +163,9 @@ class _DistanceToScore:
     def limit(self, score: Array, k: int) -> Array:
         """Distance below which category ``k`` scores higher than ``score``."""
         reach = (self.constant[k] - score) / self.slope[k]
-        return np.asarray(reach if self.spread is None else self.spread[k] * np.expm1(np.minimum(reach, 700)))
+        return np.asarray(
+            reach if self.spread is None else self.spread[k] * np.expm1(np.minimum(reach, LARGEST_EXPONENT))
+        )
 
 
 def _student(rule: Classifier, posterior: Posterior) -> StudentTerms:

@@ -18,7 +18,18 @@ __all__ = ["elbo", "expected_log_likelihood", "kl_divergence", "log_evidence"]
 
 
 def log_evidence(prior: Prior, posterior: Posterior) -> Array:
-    """Log marginal likelihood of the rows behind each exact posterior, array (K,)."""
+    """Log marginal likelihood of the rows behind each exact posterior, array (K,).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, log_evidence, posterior_of, statistics_by_label
+    >>> prior, rows = Prior(dim=1), np.array([[0.1], [0.2], [8.0], [8.1]])
+    >>> together = posterior_of(prior, statistics_by_label(rows, np.array([0, 0, 0, 0]), 1))
+    >>> apart = posterior_of(prior, statistics_by_label(rows, np.array([0, 0, 1, 1]), 2))
+    >>> bool(log_evidence(prior, apart).sum() > log_evidence(prior, together).sum())
+    True
+    """
     count = posterior.kappa - prior.kappa
     result = -0.5 * count * prior.dim * np.log(np.pi)
     result += 0.5 * prior.dim * (np.log(prior.kappa) - np.log(posterior.kappa))
@@ -40,8 +51,7 @@ def kl_divergence(first: Posterior, second: Posterior) -> Array:
     Parameters
     ----------
     first, second : Posterior
-        Of the same structure and length; ``second`` may have one category that
-        is compared with all.
+        Of the same structure and length; a ``second`` of one category is compared with all of ``first``.
     """
     dim = first.dim
     if len(second) == 1 and len(first) > 1:
@@ -56,7 +66,7 @@ def kl_divergence(first: Posterior, second: Posterior) -> Array:
     digammas = _expected_log_det_precision(first) - dim * np.log(2.0) + first.log_det_scale
     result += 0.5 * (first.nu - second.nu) * digammas
     for k in range(len(first)):
-        quad = float((form.whitened(gap[k], first.factor[k]) ** 2).sum())
+        quad = float((form.whiten(gap[k], first.factor[k]) ** 2).sum())
         trace = form.trace_ratio(form.scale(second.factor[k]), first.factor[k])
         result[k] += 0.5 * second.kappa[k] * first.nu[k] * quad + 0.5 * first.nu[k] * (trace - dim)
     return result
@@ -70,7 +80,7 @@ def expected_log_likelihood(posterior: Posterior, statistics: Statistics) -> Arr
     form = posterior.form
     for k in range(len(posterior)):
         own = form.trace_ratio(statistics.scatter[k], posterior.factor[k])
-        quad = own + count[k] * float((form.whitened(gap[k], posterior.factor[k]) ** 2).sum())
+        quad = own + count[k] * float((form.whiten(gap[k], posterior.factor[k]) ** 2).sum())
         result[k] -= 0.5 * (dim * count[k] / posterior.kappa[k] + posterior.nu[k] * quad)
     return result
 

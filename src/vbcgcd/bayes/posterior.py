@@ -24,6 +24,9 @@ from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 
 Array = NDArray[Any]
 
+#: Smallest share of the scale matrix that is scatter: factors are kept in float32, less is their rounding.
+MEASURABLE = 1e-5
+
 __all__ = [
     "Posterior",
     "deviation",
@@ -114,6 +117,11 @@ class Posterior:
         """Squared distances (z - m)^T Psi^-1 (z - m) of rows to categories, float64 array (N, K)."""
         return self.form.distances(rows, self.mean, self.factor)
 
+    def mahalanobis(self, row: Array, k: int) -> float:
+        """Mahalanobis distance of a row, array (D,), to category ``k`` under its plug-in covariance."""
+        whitened = self.form.whiten(row - self.mean[k], self.factor[k])
+        return float(np.sqrt(self.plugin_weight[k] * (whitened**2).sum()))
+
     def take(self, indices: Any) -> Posterior:
         """The categories at ``indices``."""
         return Posterior(
@@ -163,6 +171,14 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
     Returns
     -------
     Posterior
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, posterior_of, statistics_by_label
+    >>> statistics = statistics_by_label(np.array([[1.0], [3.0]]), np.array([0, 0]), 1)
+    >>> posterior_of(Prior(dim=1, kappa=2.0), statistics).mean  # two rows of mean 2, two of the prior's 0
+    array([[1.]])
     """
     parts = ((k, statistics.take([k])) for k in range(len(statistics)))
     return posterior_from_parts(prior, parts, len(statistics), dtype=dtype)
@@ -171,7 +187,7 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
 def posterior_from_parts(
     prior: Prior, parts: Iterable[tuple[int, Statistics]], n_categories: int, *, dtype: DTypeLike = np.float64
 ) -> Posterior:
-    """Like `posterior_of` from statistics that arrive one category at a time: bounded memory."""
+    """Exact posterior from statistics that arrive one category at a time, in any order: bounded memory."""
     mean = np.empty((n_categories, prior.dim), dtype=dtype)
     factor = np.empty((n_categories, prior.form.width), dtype=dtype)
     count = np.empty(n_categories)
@@ -190,7 +206,7 @@ def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     mean = posterior.mean.astype(np.float64) * ratio[:, None]
     shift = prior.kappa * count / posterior.kappa
     scatter = [
-        prior.form.recovered_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
+        prior.form.recover_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
         for k in range(len(posterior))
     ]
     return Statistics(count, mean, np.stack(scatter), prior.structure)
@@ -207,7 +223,6 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
     between = shift * np.einsum("kd,kd->k", posterior.mean, posterior.mean, dtype=np.float64)
     scale = posterior.form.traces(posterior.factor)
     scatter = scale - prior.dim * prior.scale - between
-    # Factors are stored in single precision: less than this is rounding.
-    measurable = (scatter > 1e-5 * scale) & (count > 0)
+    measurable = (scatter > MEASURABLE * scale) & (count > 0)
     variance = np.where(measurable, scatter, np.nan) / (np.where(count > 0, count, 1.0) * prior.dim)
     return np.asarray(np.sqrt(variance))

@@ -18,8 +18,11 @@ Array = NDArray[Any]
 
 __all__ = ["Prior", "choose_strength"]
 
-#: Prior strength is searched between D + 2 and this many times D.
-STRONGEST = 64.0
+#: The strength nu = D + 1 + excess is searched for an excess between `WEAKEST_EXCESS` and ``STRONGEST * D +
+#: STRONGEST_ROWS``: at the top all categories have the prior's covariance, in however few dimensions.
+WEAKEST_EXCESS, STRONGEST, STRONGEST_ROWS = 0.5, 64.0, 64
+#: The logarithm of the excess is found this closely; the evidence is flat there.
+LOG_EXCESS_TOLERANCE = 0.02
 #: Categories used to choose the strength: one number needs no more, and each costs an eigendecomposition.
 EVIDENCE_CATEGORIES = 32
 
@@ -63,7 +66,7 @@ class Prior:
         if not self.nu > self.block + 1:
             raise InputError(
                 f"Prior strength nu must exceed {self.block + 1} ({self.structure} covariance in {self.dim} "
-                f"dimensions), got {self.nu}; use 'auto' to let it be chosen."
+                f"dimensions), got {self.nu}; use 'auto' to choose it from the labelled rows."
             )
         if not self.kappa > 0 or not self.variance > 0:
             raise InputError(f"kappa and variance must be positive, got {self.kappa} and {self.variance}.")
@@ -103,7 +106,7 @@ def log_gamma_blocks(form: CovarianceStructure, nu: Array) -> Array:
 
 
 def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
-    """The same prior with ``nu`` that maximises the evidence of the given categories.
+    """The same prior with ``nu`` that maximises the evidence of these categories.
 
     The scatter of each category is decomposed once; the evidence then costs O(D) for each candidate.
 
@@ -111,7 +114,7 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
     ----------
     prior : Prior
     statistics : Statistics
-        Of the labelled categories. At most 32 of them, evenly spaced, are used.
+        Of the labelled categories. At most `EVIDENCE_CATEGORIES` of them, evenly spaced, are used.
 
     Returns
     -------
@@ -125,9 +128,11 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
         candidate = replace(prior, nu=prior.block + 1 + np.exp(log_excess))
         return -sum(_evidence_of_spectrum(candidate, *s) for s in spectra)
 
-    low, high = np.log(0.5), np.log(STRONGEST * prior.block + 64)
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 0.02})
-    return replace(prior, nu=float(prior.block + 1 + np.exp(found.x)))
+    low, high = np.log(WEAKEST_EXCESS), np.log(STRONGEST * prior.block + STRONGEST_ROWS)
+    best = minimize_scalar(
+        loss, bounds=(low, high), method="bounded", options={"xatol": LOG_EXCESS_TOLERANCE}
+    )
+    return replace(prior, nu=float(prior.block + 1 + np.exp(best.x)))
 
 
 def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array]]:

@@ -21,7 +21,7 @@ def sample_embeddings(
     predictive: str = "plugin",
     random_state: np.random.Generator | int | None = None,
 ) -> tuple[Array, Array]:
-    """Reduced embeddings drawn from each category, as replay for a classifier that keeps no data.
+    """Reduced embeddings drawn from each category.
 
     Parameters
     ----------
@@ -35,6 +35,15 @@ def sample_embeddings(
     -------
     rows : array (K * n_per_category, D)
     labels : int array (K * n_per_category,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, posterior_of, sample_embeddings, statistics_by_label
+    >>> posterior = posterior_of(Prior(dim=2), statistics_by_label(np.eye(2), np.array([0, 1]), 2))
+    >>> rows, labels = sample_embeddings(posterior, 3, random_state=0)
+    >>> rows.shape, labels.tolist()
+    ((6, 2), [0, 0, 0, 1, 1, 1])
     """
     rng = np.random.default_rng(random_state)
     parts = []
@@ -47,5 +56,5 @@ def sample_embeddings(
             noise *= np.sqrt(1 + 1 / posterior.kappa[k])
         else:
             noise /= np.sqrt(posterior.plugin_weight[k])
-        parts.append(posterior.mean[k] + posterior.form.coloured(noise, posterior.factor[k]))
+        parts.append(posterior.mean[k] + posterior.form.colour(noise, posterior.factor[k]))
     return np.concatenate(parts), np.repeat(np.arange(len(posterior)), n_per_category)

@@ -21,6 +21,8 @@ Array = NDArray[Any]
 
 #: Rows converted to float64 at a time: bounds the extra memory at 25 MB for 384 dimensions.
 CHUNK_ROWS = 8192
+#: Weights are summed in another order when they are subtracted: a count this little below zero is zero.
+COUNT_ROUNDING = 1e-9
 
 __all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility"]
 
@@ -139,7 +141,7 @@ class Statistics:
     def __sub__(self, other: Statistics) -> Statistics:
         self._check_same_shape(other)
         count = self.count - other.count
-        if np.any(count < -1e-9 * np.maximum(self.count, 1)):
+        if np.any(count < -COUNT_ROUNDING * np.maximum(self.count, 1)):
             raise InputError(
                 f"Cannot subtract more rows than there are: counts {self.count} minus {other.count}; "
                 "subtract only statistics that were added."
@@ -186,12 +188,20 @@ def statistics_by_label(
     weight : array (N,), optional
         Weight of each row.
     structure : {"full", "diagonal"}
+        Which covariances are kept.
     chunk_rows : int
         Rows held in float64 at a time.
 
     Returns
     -------
     Statistics
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import statistics_by_label
+    >>> statistics_by_label(np.array([[0.0], [2.0], [7.0]]), np.array([0, 0, -1]), 1).mean
+    array([[1.]])
     """
     parts = [
         part for _, part in iter_label_statistics(rows, labels, n_categories, weight, structure, chunk_rows)
@@ -207,7 +217,7 @@ def iter_label_statistics(
     structure: Structure = "full",
     chunk_rows: int = CHUNK_ROWS,
 ) -> Iterator[tuple[int, Statistics]]:
-    """Like `statistics_by_label`, one category at a time, so that all need not be in memory together."""
+    """Statistics of each category in turn, as `statistics_by_label`, with only one in memory at a time."""
     if len(labels) and labels.max() >= n_categories:
         raise InputError(f"Labels must be below n_categories = {n_categories}, got {labels.max()}.")
     order = np.argsort(labels, kind="stable")
@@ -233,8 +243,18 @@ def statistics_by_responsibility(
     ----------
     rows : array (N, D)
     responsibility : array (N, K), not negative
-    structure, chunk_rows
-        As in `statistics_by_label`.
+    structure : {"full", "diagonal"}
+        Which covariances are kept.
+    chunk_rows : int
+        Rows held in float64 at a time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import statistics_by_responsibility
+    >>> rows = np.array([[0.0], [2.0]])
+    >>> statistics_by_responsibility(rows, np.array([[1.0, 0.0], [0.5, 0.5]])).count
+    array([1.5, 0.5])
     """
     parts = []
     for k in range(responsibility.shape[1]):

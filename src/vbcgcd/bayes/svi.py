@@ -161,23 +161,39 @@ def run_svi(
     ----------
     prior : Prior
     rows : array (N, D)
+        Of the category.
     weight : array (N,), optional
+        Weight of each row; 1 for all by default.
     batch_size : int or None
         Rows of a minibatch; None uses all rows in each step.
     max_steps : int
+        Training ends after this many steps at the latest.
     schedule : Schedule, optional
+        Step sizes; `Schedule()` by default.
     alignment : AlignmentRule, optional
         The early stopping of the paper: training ends where the covariance reaches the volume of the known
         ones. The last step is shortened to land there, but not below one row's worth of statistics.
     stop : callable, optional
         Called with each `SviInfo`; training ends when it returns True.
-    tolerance, patience
-        Convergence: stop when the ELBO has not risen by this relative amount for so many steps.
+    tolerance : float
+        Smallest relative rise of the ELBO that counts as progress.
+    patience : int
+        Training ends after this many steps without progress.
     random_state : Generator or int, optional
+        Draws the minibatches.
 
     Returns
     -------
     SviResult
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, run_svi
+    >>> rows = np.random.default_rng(0).normal(size=(300, 2)) + 5
+    >>> result = run_svi(Prior(dim=2), rows, batch_size=None)
+    >>> result.posterior.mean.round(), result.reason
+    (array([[5., 5.]]), 'converged')
     """
     if len(rows) == 0:
         raise InputError("run_svi needs at least one row, got 0.")
@@ -220,11 +236,11 @@ def _minibatches(n_rows: int, batch_size: int | None, max_steps: int, rng: np.ra
     if batch_size is None or batch_size >= n_rows:
         yield from [None] * max_steps
         return
-    made = 0
-    while made < max_steps:
+    steps = 0
+    while steps < max_steps:
         order = rng.permutation(n_rows)
         for start in range(0, n_rows - batch_size + 1, batch_size):
-            if made == max_steps:
+            if steps == max_steps:
                 return
-            made += 1
+            steps += 1
             yield order[start : start + batch_size]

@@ -52,7 +52,16 @@ class Study:
 
     Examples
     --------
-    See `run_study`.
+    >>> from sklearn.datasets import load_digits
+    >>> from vbcgcd.study import Dataset, random_plan, run_study
+    >>> X, y = load_digits(return_X_y=True)
+    >>> data = Dataset(X[:300], y[:300], X[300:500], y[300:500], name="digits")
+    >>> plan = random_plan(data.train_y, n_labelled=6, n_sessions=2, n_novel=2, known_rows=2)
+    >>> study = run_study("main", data, plan=plan, methods="ncm-kmeans")
+    >>> study.table("sessions").columns
+    ('method', 'session', 'All', 'Old', 'New')
+    >>> [run.plan.seed for run in study.runs["ncm-kmeans"]]
+    [0]
     """
 
     experiment: Experiment
@@ -276,6 +285,12 @@ def read_studies(
         Name of a plan; by default all of them.
     methods, options
         As for `run_study`.
+
+    Examples
+    --------
+    >>> from vbcgcd.study import read_studies
+    >>> read_studies("main", "an-empty-folder")
+    []
     """
     experiment = _choose(experiment, methods, options)
     plan = experiment.plan or plan

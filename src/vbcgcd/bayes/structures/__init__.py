@@ -80,7 +80,7 @@ class CovarianceStructure(Protocol):
     def isotropic(self, scale: float) -> Array:
         """Factor of Psi = scale I."""
 
-    def recovered_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
+    def recover_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
         """The scatter from which `factor` made this factor, up to rounding."""
 
     def scale(self, factor: Array) -> Array:
@@ -92,10 +92,10 @@ class CovarianceStructure(Protocol):
     def log_dets(self, factors: Array) -> Array:
         """Log-determinant of each Psi, float64 array (K,). No determinant is formed: nothing overflows."""
 
-    def whitened(self, rows: Array, factor: Array) -> Array:
+    def whiten(self, rows: Array, factor: Array) -> Array:
         """Rows times the inverse factor, whose squared lengths are distances, float64 array (N, D)."""
 
-    def coloured(self, noise: Array, factor: Array) -> Array:
+    def colour(self, noise: Array, factor: Array) -> Array:
         """Rows multiplied by the factor: standard normal noise gets covariance Psi, array (N, D)."""
 
     def trace_ratio(self, scatter: Array, factor: Array) -> float:

@@ -64,7 +64,7 @@ class Diagonal:
     def isotropic(self, scale: float) -> Array:
         return np.full(self.dim, np.sqrt(scale))
 
-    def recovered_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
+    def recover_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
         return np.maximum(self.scale(factor) - scale - shift * mean**2, 0.0)
 
     def scale(self, factor: Array) -> Array:
@@ -76,10 +76,10 @@ class Diagonal:
     def log_dets(self, factors: Array) -> Array:
         return np.asarray(2.0 * np.log(factors.astype(np.float64)).sum(axis=1))
 
-    def whitened(self, rows: Array, factor: Array) -> Array:
+    def whiten(self, rows: Array, factor: Array) -> Array:
         return np.array(rows, dtype=np.float64, ndmin=2) / factor.astype(np.float64)
 
-    def coloured(self, noise: Array, factor: Array) -> Array:
+    def colour(self, noise: Array, factor: Array) -> Array:
         return np.asarray(noise * factor.astype(np.float64))
 
     def trace_ratio(self, scatter: Array, factor: Array) -> float:

@@ -86,7 +86,7 @@ class Full:
         factor[diagonal_positions(self.dim)] = np.sqrt(scale)
         return factor
 
-    def recovered_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
+    def recover_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
         packed = self.scale(factor)
         packed[diagonal_positions(self.dim)] -= scale
         return np.asarray(packed - shift * outer_packed(mean))
@@ -101,16 +101,16 @@ class Full:
     def log_dets(self, factors: Array) -> Array:
         return np.asarray(2.0 * np.log(self.diagonals(factors).astype(np.float64)).sum(axis=1))
 
-    def whitened(self, rows: Array, factor: Array) -> Array:
+    def whiten(self, rows: Array, factor: Array) -> Array:
         rows = np.array(rows, dtype=np.float64, order="C", ndmin=2)
         return solve_lower(unpack_upper(factor.astype(np.float64), self.dim), rows)
 
-    def coloured(self, noise: Array, factor: Array) -> Array:
+    def colour(self, noise: Array, factor: Array) -> Array:
         return np.asarray(noise @ unpack_lower(factor.astype(np.float64), self.dim).T)
 
     def trace_ratio(self, scatter: Array, factor: Array) -> float:
-        half = self.whitened(self.square(scatter), factor)  # rows of S L^-T
-        return float(np.trace(self.whitened(half.T, factor)))
+        half = self.whiten(self.square(scatter), factor)  # rows of S L^-T
+        return float(np.trace(self.whiten(half.T, factor)))
 
     def distances(self, rows: Array, means: Array, factors: Array) -> Array:
         out = np.empty((len(rows), len(means)))

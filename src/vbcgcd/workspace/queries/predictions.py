@@ -19,7 +19,7 @@ from vbcgcd.workspace.values import Candidate, Explanation, Predictions
 
 Array = NDArray[Any]
 
-__all__ = ["distance_to_mean", "explain", "predict"]
+__all__ = ["explain", "predict"]
 
 
 def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictions:
@@ -86,7 +86,7 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
             live[k].name,
             float(np.exp(log_probability[k])),
             float(density[k]),
-            distance_to_mean(knowledge, reduced[0], int(k)),
+            knowledge.posterior.mahalanobis(reduced[0], int(k)),
             float(volume[k]),
             *typical_samples(snapshot, live[k].id, n_samples, texts=texts),
         )
@@ -109,14 +109,6 @@ def _odds(knowledge: Knowledge, density: Array, volume: Array, order: Array) -> 
     if knowledge.classifier.log_determinant and knowledge.classifier.metric == "mahalanobis":
         from_volume = float(knowledge.temperature * (volume[second] - volume[first]))
     return odds, odds - from_volume, from_volume
-
-
-def distance_to_mean(knowledge: Knowledge, row: Array, k: int) -> float:
-    """Mahalanobis distance of a reduced row to category ``k``: the norm of L^-1 (row - mean)."""
-    posterior = knowledge.posterior
-    gap = (row - posterior.mean[k]).astype(np.float64)
-    white = posterior.form.whitened(gap, posterior.factor[k])
-    return float(np.linalg.norm(white) * np.sqrt(posterior.plugin_weight[k]))
 
 
 def _sentences(reference: str, candidates: Sequence[Candidate], novelty: float, odds: float, dim: int) -> str:
