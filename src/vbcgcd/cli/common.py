@@ -80,7 +80,7 @@ def errors_are_messages(command: Command) -> Command:
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            note("Interrupted. Finished work is saved; the unfinished step was discarded.")
+            note("Interrupted. Finished work is saved; nothing else has changed.")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except Exception as error:
             code = _exit_code(error)
