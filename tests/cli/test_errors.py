@@ -195,7 +195,7 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
     monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
     for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
-    monkeypatch.setattr("vbcgcd.atomic.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
     for line in ("predict ../probe.npz -o out.csv", "report"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.undo()

@@ -148,7 +148,7 @@ def _indent(line: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output; a number that is not finite is null."""
-    from vbcgcd.plain import plain  # brings NumPy, which --help need not wait for
+    from vbcgcd.record import plain  # brings NumPy, which --help need not wait for
 
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     typer.echo(json.dumps(plain(value), ensure_ascii=not utf8, indent=2, allow_nan=False))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vbcgcd.discovery.novelty import FLAGGED
+from vbcgcd.discovery.geometry import FLAGGED
 from vbcgcd.show.tables import add_row, grid, number, sample_line, user_text
 from vbcgcd.words import one_line, percent, plural, series
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from vbcgcd.errors import InputError
 from vbcgcd.items.folders import list_pictures
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.state import History
 

@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from vbcgcd.checks import check_number
-from vbcgcd.discovery.scores import check_n_novel, check_reject
+from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
-from vbcgcd.plain import plain
-from vbcgcd.record import SessionRecord
+from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import queries, values
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.commands import categories as change

@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior, recover_statistics, statistics_by_label
 from vbcgcd.checks import check_number
-from vbcgcd.discovery.cluster import k_means
-from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.scores import score
+from vbcgcd.discovery.knowledge import Knowledge, score
+from vbcgcd.discovery.strategies import k_means
 from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.workspace.batch import Batch
 from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups, unique_name
 from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files

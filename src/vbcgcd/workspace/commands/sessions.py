@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.base import learn_base
-from vbcgcd.discovery.knowledge import Knowledge, learn_more
-from vbcgcd.discovery.novelty import FLAGGED
+from vbcgcd.discovery.geometry import FLAGGED
+from vbcgcd.discovery.knowledge import Knowledge, Scores, learn_more, score, top_two
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.scores import Scores, score, top_two
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.plain import plain
-from vbcgcd.record import SessionRecord
+from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
 from vbcgcd.workspace.commands.naming import label_name, name_novel
 from vbcgcd.workspace.log.commits import Content, Draft
@@ -141,8 +139,7 @@ def discover_draft(
         batch.vectors,
         before,
         options,
-        categories=np.array(state.ids),
-        novel_labels=lambda n: history.next_id + np.arange(n),
+        labels_of=lambda n: np.array([*state.ids, *range(history.next_id, history.next_id + n)]),
         session=session,
         n_novel=n_novel,
         rng=options.generator(session),

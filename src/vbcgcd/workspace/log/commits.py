@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from vbcgcd.errors import InputError, WorkspaceDamaged
-from vbcgcd.plain import plain
-from vbcgcd.record import SessionRecord
+from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace.log.durable import RESTORE
 
 #: Of commit records and of workspace.json; raised whenever the meaning of a stored value changes.

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, WorkspaceDamaged
 
 #: What to do about a damaged workspace; the end of every such message.

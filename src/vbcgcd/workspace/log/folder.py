@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.atomic import sync_folder
+from vbcgcd.archive import sync_folder
 from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy
 from vbcgcd.workspace.log.durable import disk_errors
 from vbcgcd.workspace.log.lock import WriteLock

@@ -24,7 +24,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import vbcgcd
-from vbcgcd.atomic import sync_folder
+from vbcgcd.archive import sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
 from vbcgcd.workspace.log.commits import VERSION, Commit, Draft, FileMark, check_version, summary_of
 from vbcgcd.workspace.log.durable import (

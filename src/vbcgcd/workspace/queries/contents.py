@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vbcgcd.embed.pictures import open_picture
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.workspace.batch import items_of_path, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
