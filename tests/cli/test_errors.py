@@ -202,6 +202,19 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
     assert tree(animals) == before
 
 
+def test_a_full_disk_while_a_session_is_written_changes_nothing(run, animals, tree, monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = tree(animals)
+    monkeypatch.setattr("vbcgcd.workspace.log.durable.os.fsync", refuse)
+    for line in ("discover ../batch.npz --again --n-novel 2", "categories rename 0 lion"):
+        assert "No space left on device" in run(*line.split(), code=ExitCode.DISK).stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(animals)
+    assert tree(animals) == before
+
+
 @pytest.mark.skipif(getattr(os, "geteuid", int)() == 0, reason="the superuser may write everywhere")
 def test_a_folder_without_permission_is_one_message(run, animals, tree):
     before = tree(animals)

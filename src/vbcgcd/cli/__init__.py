@@ -40,8 +40,8 @@ app.add_typer(study.app, name="study", rich_help_panel=_MORE)
 app.command(rich_help_panel=_WORK)(workspace.demo)
 
 
-def _version(wanted: bool) -> None:
-    if wanted:
+def _version(show: bool) -> None:
+    if show:
         typer.echo(f"vbcgcd {vbcgcd.__version__}")
         raise typer.Exit
 

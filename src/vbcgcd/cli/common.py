@@ -28,7 +28,7 @@ from rich.progress import (
 from rich.text import Text
 from typer.models import OptionInfo
 
-from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.errors import DiskError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
 from vbcgcd.show.tables import next_steps
 from vbcgcd.words import one_line
 
@@ -55,8 +55,6 @@ __all__ = [
     "working",
 ]
 
-wrong = InputError
-
 
 class ExitCode(IntEnum):
     """How a command ended, for scripts. 1 is left to Python: an error of ours, with its traceback."""
@@ -82,7 +80,7 @@ def errors_are_messages(command: Command) -> Command:
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            note("Interrupted. Finished work is saved; the unfinished step was discarded.")
+            note("Interrupted. Finished work is saved; nothing else has changed.")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except Exception as error:
             code = _exit_code(error)
@@ -220,13 +218,13 @@ class Steps:
         self.bars.update(self.task, total=1, completed=1)
         self.task = self._add(name)
 
-    def embedding(self, done: int, total: int) -> None:
+    def embedding(self, completed: int, total: int) -> None:
         """Show how many items are embedded."""
         if not self._counting:
             self.step("embedding")
             self._counting = True
-        self.bars.update(self.task, completed=done, total=total, of=f"{done:,} of {total:,}")
-        if done >= total:
+        self.bars.update(self.task, completed=completed, total=total, of=f"{completed:,} of {total:,}")
+        if completed >= total:
             self.step(self.first)
 
     def stop(self) -> None:
