@@ -365,7 +365,7 @@ def lines_of(root: Path, mutant: Mutant) -> tuple[str, str]:
 
 def copy_tree(source: Path, target: Path) -> None:
     ignore = shutil.ignore_patterns("__pycache__", ".*")
-    for name in ("src", "tests"):
+    for name in ("src", "tests", "benchmarks"):
         shutil.copytree(source / name, target / name, ignore=ignore)
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(source / name, target / name)
@@ -376,7 +376,7 @@ def main() -> None:
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree")
     parser.add_argument("--mutants", type=int, default=300, help="how many to try")
     parser.add_argument("--seed", type=int, default=0, help="of the sample")
-    parser.add_argument("--budget", type=float, default=30.0, help="most seconds of tests in each stage")
+    parser.add_argument("--budget", type=float, default=120.0, help="most seconds of tests in each stage")
     parser.add_argument("--only", default="", help="only mutants of files whose path contains this")
     parser.add_argument(
         "--out", type=Path, help="file for one JSON line for each mutant, written as they end"
