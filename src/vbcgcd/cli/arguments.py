@@ -1,4 +1,4 @@
-"""Arguments and options of commands: data and its columns, the workspace, a category; how a shell completes them."""
+"""Arguments and options of commands: data, columns, workspace, category; and how a shell completes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all commands share: data and workspace, consoles, JSON, progress, errors as one message and exit code."""
+"""What all commands share: data, workspace, consoles, JSON, progress, errors as messages and exit codes."""
 
 from __future__ import annotations
 
@@ -32,8 +32,7 @@ from typer.models import OptionInfo
 
 from vbcgcd import __version__
 from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
-from vbcgcd.show.tables import next_steps
-from vbcgcd.words import one_line
+from vbcgcd.words import next_steps, one_line
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import Workspace
