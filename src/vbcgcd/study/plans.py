@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.record import plain
-from vbcgcd.study.datasets.arrays import labels_digest
+from vbcgcd.study.datasets.labelled import labels_digest
 from vbcgcd.study.shapes import PlanShape, class_order
 
 Array = NDArray[Any]
