@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import vbcgcd
+from vbcgcd.study.experiments import Experiment
 from vbcgcd.study.plans import paper_dataset
-from vbcgcd.study.protocol import Experiment
 from vbcgcd.study.records import RunRecord, SessionEvaluation
 from vbcgcd.study.rendering import ResultTable, Row
 from vbcgcd.study.scoring import PROTOCOLS

@@ -13,8 +13,7 @@ from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.plans import Plan
-from vbcgcd.study.protocol import outcome_of
-from vbcgcd.study.scoring import FrozenMatch, score_session
+from vbcgcd.study.scoring import FrozenMatch, outcome_of, score_session
 
 Array = NDArray[Any]
 #: Points along the path from prior to posterior.
