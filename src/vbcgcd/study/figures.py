@@ -218,8 +218,7 @@ def _sessions(runs: Runs, data: str) -> Any:
     figure, axes = _canvas(10, 5)
     colours = [colormaps["tab20"](k) for k in range(20)]
     for i, (label, group) in enumerate(runs.items()):
-        each = [r.accuracies("frozen") for r in group]
-        values = 100 * np.array([[run.base, *(score.all for score in run.scores)] for run in each])
+        values = 100 * np.array([r.accuracies("frozen").all for r in group])
         at, mean = np.arange(values.shape[1]), values.mean(axis=0)
         ours = label == "ours"
         colour = "#c92a2a" if ours else colours[(2 * i + i // 10) % 20]

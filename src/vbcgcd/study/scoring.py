@@ -149,6 +149,11 @@ class Accuracies:
     scores: tuple[SessionScore, ...]
 
     @property
+    def all(self) -> tuple[float, ...]:
+        """All before the first session and after each."""
+        return (self.base, *(score.all for score in self.scores))
+
+    @property
     def final(self) -> SessionScore:
         """After the last session."""
         return self.scores[-1]

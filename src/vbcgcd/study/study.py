@@ -15,10 +15,9 @@ from vbcgcd.study.experiments import EXPERIMENTS, Experiment, Variant, with_meth
 from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import Plan, check_plan, make_plan, paper_dataset, read_plan
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
-from vbcgcd.study.rendering import ResultTable
 from vbcgcd.study.runner import execute
 from vbcgcd.study.shapes import NAMED_PLANS, shape_of
-from vbcgcd.study.tables import make_tables
+from vbcgcd.study.tables import ResultTable, make_tables
 from vbcgcd.validation import check_choice, check_number
 
 FilePath = str | os.PathLike[str]
