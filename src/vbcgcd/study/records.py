@@ -20,7 +20,7 @@ from vbcgcd.study.plans import PlanOrigin
 from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
-REVISION = 1
+REVISION = 2
 Score = TypeVar("Score", SessionScore, StreamScore)
 
 __all__ = ["PlanResult", "Results", "RunRecord", "SessionEvaluation", "identity", "run_key"]
