@@ -88,5 +88,7 @@ def test_errors_are_of_the_kinds_users_expect():
 
     assert issubclass(vbcgcd.InputError, ValueError)
     assert issubclass(vbcgcd.InputError, vbcgcd.VbcgcdError)
-    assert issubclass(vbcgcd.NotFittedError, NotFittedError)
+    with pytest.raises(vbcgcd.NotFittedError) as caught:
+        vbcgcd.CategoryDiscoverer().predict([[0.0]])
+    assert isinstance(caught.value, NotFittedError)
     assert issubclass(vbcgcd.NotFittedError, vbcgcd.VbcgcdError)
