@@ -204,7 +204,7 @@ def split(
     Example: vbcgcd categories split 75 monday.csv --parts 2 --name lost --name stolen
     """
     from vbcgcd.show import categories as render
-    from vbcgcd.show.tables import category_table
+    from vbcgcd.words import category_table
 
     columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=rows, kind=kind)
     here = a.open_workspace(workspace)

@@ -1,4 +1,4 @@
-"""What all commands share: consoles, JSON, progress, and errors as one message with an exit code."""
+"""What all commands share: data, workspace, consoles, JSON, progress, errors as messages and exit codes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import errno
 import functools
 import inspect
 import json
+import os
 import sys
 import time
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
@@ -28,9 +30,12 @@ from rich.progress import (
 from rich.text import Text
 from typer.models import OptionInfo
 
-from vbcgcd.errors import DiskError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
-from vbcgcd.show.tables import next_steps
-from vbcgcd.words import one_line
+from vbcgcd import __version__
+from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.words import next_steps, one_line
+
+if TYPE_CHECKING:
+    from vbcgcd.workspace import Workspace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WIDTH = 100
@@ -46,10 +51,17 @@ __all__ = [
     "AsJson",
     "ExitCode",
     "Steps",
+    "check_data",
+    "column_options",
     "console",
     "errors_are_messages",
+    "find_workspace",
     "finish",
+    "key_value",
+    "main",
+    "new_folder",
     "note",
+    "open_workspace",
     "print_json",
     "progress_bar",
     "working",
@@ -252,3 +264,101 @@ def working(first: str) -> Iterator[Steps]:
         steps = Steps(bars, first)
         yield steps
         steps.stop()
+
+
+def print_version(show: bool) -> None:
+    """Print the version and exit, if asked to."""
+    if show:
+        typer.echo(f"vbcgcd {__version__}")
+        raise typer.Exit
+
+
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Learn labelled categories, discover novel ones batch by batch, and forget nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # print letters the terminal lacks as escapes
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def column_options(
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    embedding: list[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    split: str | None = None,
+    kind: str | None = None,
+) -> dict[str, Any]:
+    """Options of ``vbcgcd.items.read_items``, without those that are None."""
+    options: dict[str, Any] = {"text": text, "image": image, "label": label, "id": id, "kind": kind}
+    if embedding:
+        options["embedding"] = embedding[0] if len(embedding) == 1 else list(embedding)
+    if split is not None:
+        options["split"] = key_value(split, "split")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def key_value(pair: str, option: str) -> tuple[str, str]:
+    """Key and value of ``KEY=VALUE``; ``option`` is where it was given."""
+    key, equals, value = pair.partition("=")
+    if not key or not equals:
+        raise InputError(f"Expected a name and a value separated by =, got {pair!r}.", option=option)
+    return key.strip(), value
+
+
+def check_data(data: Path) -> Path:
+    """Raise if the data is a workspace."""
+    if _is_workspace(data):
+        raise InputError(f"{data} is a workspace, not data. Give a table, a folder of pictures or arrays.")
+    return data
+
+
+def find_workspace(folder: Path | None) -> Path:
+    """The workspace of a command: ``folder``, or the current folder or the nearest one above it."""
+    if folder is not None:
+        from vbcgcd.workspace.log.disk import ABOUT
+
+        if (folder / ABOUT).exists():  # opening it tells what is wrong with it
+            return folder
+        raise InputError(f"There is no workspace at {folder}. Create one with 'vbcgcd init {folder}'.")
+    nearest = _enclosing(Path.cwd())
+    if nearest is None:
+        raise InputError(
+            f"Neither {Path.cwd()} nor any folder above it is a workspace. Create one with 'vbcgcd init "
+            "NAME' and change into it, or choose one with --workspace."
+        )
+    return nearest
+
+
+def open_workspace(folder: Path | None) -> Workspace:
+    """The workspace of a command, open."""
+    path = find_workspace(folder)
+    from vbcgcd.workspace import Workspace
+
+    return Workspace.open(path)
+
+
+def new_folder(path: Path) -> Path:
+    """Absolute path of a workspace to be created; raise if it would be inside another one."""
+    path = Path(os.path.abspath(path))
+    outer = _enclosing(path)
+    if outer not in (None, path):
+        raise InputError(f"{path} is inside the workspace {outer}. Choose a folder outside of it.")
+    return path
+
+
+def _is_workspace(path: Path) -> bool:
+    from vbcgcd.workspace.log.disk import is_workspace
+
+    return is_workspace(path)
+
+
+def _enclosing(start: Path) -> Path | None:
+    start = Path(os.path.abspath(start))
+    return next((folder for folder in (start, *start.parents) if _is_workspace(folder)), None)

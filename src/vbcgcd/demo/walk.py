@@ -34,7 +34,7 @@ from vbcgcd.record import SessionRecord
 from vbcgcd.show import answers as show_answers
 from vbcgcd.show import categories as show_categories
 from vbcgcd.show import sessions as show_sessions
-from vbcgcd.show.tables import add_row, grid
+from vbcgcd.words import add_row, grid
 from vbcgcd.workspace import Predictions, Workspace
 from vbcgcd.workspace.commands.naming import unique_name
 from vbcgcd.workspace.log.files import check_pyarrow
