@@ -207,7 +207,7 @@ def test_a_full_disk_while_a_session_is_written_changes_nothing(run, animals, tr
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.log.durable.os.fsync", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.disk.os.fsync", refuse)
     for line in ("discover ../batch.npz --again --n-novel 2", "categories rename 0 lion"):
         assert "No space left on device" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.undo()
