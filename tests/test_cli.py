@@ -43,18 +43,18 @@ def test_unknown_commands_are_refused(run):
 
 
 def test_the_demo_is_told_its_folder_and_seed(run, tmp_path, monkeypatch):
-    given = []
+    calls = []
     monkeypatch.setattr(
-        "vbcgcd.demo.run_demo", lambda console, folder, *, seed: given.append((folder, seed)) or folder
+        "vbcgcd.demo.run_demo", lambda console, folder, *, seed: calls.append((folder, seed)) or folder
     )
     assert run("demo").exit_code == 0
     assert run("demo", "--folder", "digits", "--seed", "3").exit_code == 0
-    assert given == [(Path("vbcgcd-demo"), 0), (Path("digits"), 3)]
+    assert calls == [(Path("vbcgcd-demo"), 0), (Path("digits"), 3)]
 
 
 def test_the_module_is_the_command_line():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", "vbcgcd", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == f"vbcgcd {vbcgcd.__version__}\n"
-    assert done.stderr == ""
+    assert process.stdout == f"vbcgcd {vbcgcd.__version__}\n"
+    assert process.stderr == ""

@@ -14,15 +14,20 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from vbcgcd.bayes import Posterior, Prior
 from vbcgcd.discovery.base import learn_base
-from vbcgcd.discovery.knowledge import Knowledge, learn_more
-from vbcgcd.discovery.novelty import Novelty
-from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.geometry import Novelty
+from vbcgcd.discovery.knowledge import (
+    Knowledge,
+    learn_more,
+    log_probabilities,
+    read_model,
+    refuse,
+    write_model,
+)
+from vbcgcd.discovery.options import Options, check_n_novel, check_reject
 from vbcgcd.discovery.reduce import Reducer
-from vbcgcd.discovery.scores import check_n_novel, check_reject, log_probabilities, refuse
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels, with_refusals
-from vbcgcd.persistence import read_model, write_model
 from vbcgcd.record import SessionRecord
 from vbcgcd.validation import check_labels, check_rows, check_weight
 
@@ -181,21 +186,24 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = check_rows(self, X)
         weight = check_weight(sample_weight, len(rows))
         n_novel = check_n_novel(n_novel, len(rows))
-        new_labels(self.classes_, 0, self.n_discovered_)  # labels that cannot continue fail before the work
         session = self.n_sessions_ + 1
+
+        def labels_of(n_novel: int) -> Array:
+            return appended(self.classes_, new_labels(self.classes_, n_novel, self.n_discovered_))
+
+        labels_of(0)  # labels that cannot continue fail before the work
         knowledge, record = run_session(
             rows,
             self.knowledge_,
             options,
-            categories=self.classes_,
-            novel_labels=lambda n: new_labels(self.classes_, n, self.n_discovered_),
+            labels_of=labels_of,
             session=session,
             n_novel=n_novel,
             weight=weight,
             rng=options.generator(session),
             progress=progress,
         )
-        self._append(knowledge, new_labels(self.classes_, record.n_novel, self.n_discovered_), session)
+        self._append(knowledge, labels_of(record.n_novel)[len(self.classes_) :], session)
         self.n_sessions_ = session
         self.n_discovered_ += record.n_novel
         return record

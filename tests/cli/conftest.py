@@ -41,8 +41,8 @@ def place(tmp_path, monkeypatch, program):
     monkeypatch.setenv("VBCGCD_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("typer.testing._get_command", lambda app: program, raising=False)
-    made = WordEmbedder()
-    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **options: made)
+    words = WordEmbedder()
+    monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda name, *, kind, **options: words)
     return tmp_path
 
 

@@ -20,8 +20,8 @@ def rows(result):
 
 
 def test_the_list_has_one_line_for_each_category(run, animals):
-    found = rows(run("categories"))
-    assert [row[:2] for row in found] == [
+    table = rows(run("categories"))
+    assert [row[:2] for row in table] == [
         ["0", "cat"],
         ["1", "dog"],
         ["2", "owl"],
@@ -29,8 +29,8 @@ def test_the_list_has_one_line_for_each_category(run, animals):
         ["4", "novel-4"],
     ]
     sizes = [info.size for info in Workspace.open(animals).categories()]
-    assert [int(row[2]) for row in found] == sizes
-    assert [row[3] for row in found] == ["0", "0", "0", "1", "1"]
+    assert [int(row[2]) for row in table] == sizes
+    assert [row[3] for row in table] == ["0", "0", "0", "1", "1"]
 
 
 def test_the_list_can_be_sorted(run, animals):
@@ -44,8 +44,7 @@ def test_the_list_can_be_sorted(run, animals):
 
 def test_the_list_can_be_searched_in_names_and_texts(run, run_json, letters):
     assert [c["name"] for c in run_json("categories", "--find", "WEATH")["categories"]] == ["weather"]
-    found = run_json("categories", "--find", "music music")["categories"]
-    assert len(found) == 1
+    assert len(run_json("categories", "--find", "music music")["categories"]) == 1
     assert "1 of 5 categories" in words(run("categories", "--find", "card card"))
     assert "No category matches" in run("categories", "--find", "xyzzy").output
 
@@ -53,19 +52,19 @@ def test_the_list_can_be_searched_in_names_and_texts(run, run_json, letters):
 def test_retired_categories_are_listed_if_asked(run, run_json, animals):
     run("categories", "merge", 3, 4, "--name", "birds")
     assert len(rows(run("categories"))) == 4
-    shown = run("categories", "--all").output
-    assert shown.count("merged into 5") == 2
-    assert "grey: retired" in " ".join(shown.split())
+    page = run("categories", "--all").output
+    assert page.count("merged into 5") == 2
+    assert "grey: retired" in " ".join(page.split())
     assert "merged into 5" in run("categories", "show", 3).output
     assert run_json("categories", "show", "3")["status"] == "merged"
 
 
 def test_one_category_is_shown_in_full(run, run_json, letters):
-    found = next(c for c in run_json("categories")["categories"] if c["birth"] == 1)
-    output = run("categories", "show", found["id"], "--items", 4).output
-    view = run_json("categories", "show", found["id"], "--items", 4)
+    novel = next(c for c in run_json("categories")["categories"] if c["birth"] == 1)
+    output = run("categories", "show", novel["id"], "--items", 4).output
+    view = run_json("categories", "show", novel["id"], "--items", 4)
     assert "12 (12 in session 1)" in output
-    assert f"named by  {NAMED_BY[found['named_by']]}" in output
+    assert f"named by  {NAMED_BY[novel['named_by']]}" in output
     assert "Most typical items" in output
     assert "Most doubtful items" in output
     for item in view["typical"]:

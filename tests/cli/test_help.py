@@ -70,11 +70,11 @@ def test_there_are_examples():
 
 def python(program, **options):
     """What a fresh interpreter prints on its two streams."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, **options
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout, done.stderr
+    assert process.returncode == 0, process.stderr
+    return process.stdout, process.stderr
 
 
 def modules_after(*arguments, before="", folder=None):

@@ -35,7 +35,7 @@ def test_a_full_disk_is_an_error_of_the_disk(place, monkeypatch):
     def refuse(*args, **kwargs):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr("vbcgcd.atomic.tempfile.mkstemp", refuse)
+    monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
     with pytest.raises(DiskError) as error:
         write_predictions(None, Path("out.csv"))
     assert error.value.cause.errno == errno.ENOSPC

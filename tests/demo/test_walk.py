@@ -63,13 +63,13 @@ def test_the_walk_ends_in_accuracies_that_are_right(walked):
     workspace = Workspace.open(folder / "digits", cache=False)
     truth = write_pictures(folder.parent / "again", X, Y, digit_plan(Y))["held-out"]
     answers = workspace.predict(folder / "pictures" / "held-out")
-    shown = np.array([truth[reference] for reference in answers.references])
-    # In this walk every found category has the name of its digit, so that equal names are right answers.
-    correct = np.array(answers.name) == shown
+    digits = np.array([truth[reference] for reference in answers.references])
+    # In this walk every discovered category has the name of its digit, so that equal names are right answers.
+    correct = np.array(answers.name) == digits
     values = [
         100 * correct.mean(),
-        100 * correct[shown != "nine"].mean(),
-        100 * correct[shown == "nine"].mean(),
+        100 * correct[digits != "nine"].mean(),
+        100 * correct[digits == "nine"].mean(),
     ]
     line = next(line for line in text.splitlines() if "3 (wednesday)" in line)
     assert re.findall(r"\d+\.\d", line) == [f"{value:.1f}" for value in values]

@@ -6,8 +6,8 @@ from sklearn.metrics import adjusted_rand_score
 
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture
-from vbcgcd.discovery.relabel import hard_labels
 from vbcgcd.discovery.search import SEARCH_SHARPNESS, cooled, improve, search, seed
+from vbcgcd.discovery.strategies import hard_labels
 
 DIM = 20
 

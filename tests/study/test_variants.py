@@ -3,7 +3,7 @@ import pytest
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.study.runner import run_plan, upper_bound
-from vbcgcd.study.variants import Replay, StandardisedPaper
+from vbcgcd.study.variants import Replay
 
 
 def test_the_papers_configuration_does_not_mind_the_scale_of_a_dimension(small_data, small_plans):
@@ -11,16 +11,16 @@ def test_the_papers_configuration_does_not_mind_the_scale_of_a_dimension(small_d
     scale = np.random.default_rng(0).uniform(0.01, 100, small_data.train_x.shape[1]).astype(np.float32)
     seen = []
     for factor in (1, scale):
-        method = StandardisedPaper(n_components=16, prior_strength="auto")
+        method = CategoryDiscoverer.paper(n_components=16)
         method.fit(small_data.train_x[plan.base_rows] * factor, small_data.train_y[plan.base_rows])
         method.discover(small_data.train_x[plan.sessions[0].rows] * factor, n_novel=2)
         seen.append(method.predict(small_data.test_x * factor))
     assert np.mean(seen[0] == seen[1]) > 0.99
 
 
-@pytest.mark.parametrize("make", [StandardisedPaper, Replay])
+@pytest.mark.parametrize("make", [CategoryDiscoverer.paper, Replay])
 def test_variants_run_over_a_plan_and_have_a_bound(make, small_data, small_plans):
-    options = {"n_components": 16, "prior_strength": "auto"}
+    options = {"n_components": 16}
     if make is Replay:
         options |= {"n_samples": 100, "hidden": 128}
     result = run_plan(make(**options), small_data, small_plans[0])

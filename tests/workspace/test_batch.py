@@ -7,7 +7,7 @@ from vbcgcd.items import Items
 from vbcgcd.workspace import Workspace, batch
 from vbcgcd.workspace.batch import EmbedderMark, Embedding
 from vbcgcd.workspace.config import DEFAULTS
-from vbcgcd.workspace.state import State
+from vbcgcd.workspace.snapshot import State
 
 TEXTS = ["card card", "card here", "rain rain", "rain now"]
 
@@ -56,9 +56,9 @@ def test_items_that_fail_are_named_and_left_out(words):
     ("data", "message"),
     [
         (np.ones((3, 4)), "have 2 numbers, those of array have 4"),
-        (np.ones((0, 2)), "nothing in it"),
-        (np.ones(3), "allowed are embeddings"),
-        ([["a", 1.0], ["b", 2.0]], "allowed are embeddings"),
+        (np.ones((0, 2)), "is empty"),
+        (np.ones(3), "use embeddings"),
+        ([["a", 1.0], ["b", 2.0]], "use embeddings"),
         ([[1.0], [1.0, 2.0]], "cannot be turned into an array"),
         (["text"], "for embeddings, but array holds texts"),
         ([[np.nan, 1.0]], "NaN or infinity"),

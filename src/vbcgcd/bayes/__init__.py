@@ -12,19 +12,21 @@ from vbcgcd.bayes.classifier import Classifier, Metric, Predictive, log_normalis
 from vbcgcd.bayes.evidence import elbo, kl_divergence, log_evidence
 from vbcgcd.bayes.posterior import (
     Posterior,
+    Prior,
+    choose_strength,
     deviation,
     posterior_from_parts,
     posterior_of,
     recover_statistics,
 )
-from vbcgcd.bayes.prior import Prior, choose_strength
 from vbcgcd.bayes.sampling import sample_embeddings
 from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
     statistics_by_responsibility,
+    structure_of,
 )
-from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure, structure_of
+from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [

@@ -20,8 +20,7 @@ from scipy.optimize import brentq
 from scipy.special import logsumexp
 
 from vbcgcd.bayes.linalg import cholesky, solve_lower
-from vbcgcd.bayes.posterior import Posterior
-from vbcgcd.bayes.prior import Prior
+from vbcgcd.bayes.posterior import Posterior, Prior
 from vbcgcd.bayes.statistics import Statistics
 
 Array = NDArray[Any]

@@ -22,7 +22,7 @@ from scipy.optimize import minimize_scalar
 
 from vbcgcd.bayes.classifier import Predictive
 from vbcgcd.bayes.leave_one_out import LeftOut, left_out_densities
-from vbcgcd.bayes.prior import Prior
+from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
 
 Array = NDArray[Any]

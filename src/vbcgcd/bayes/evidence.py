@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import digamma
 
-from vbcgcd.bayes.posterior import Posterior
-from vbcgcd.bayes.prior import Prior, log_gamma_blocks
+from vbcgcd.bayes.posterior import Posterior, Prior, log_gamma_blocks
 from vbcgcd.bayes.statistics import Statistics
 
 Array = NDArray[Any]

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes.classifier import Predictive
 from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
-from vbcgcd.bayes.prior import Prior
+from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
 from vbcgcd.bayes.student import log_gamma_ratio
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
+from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -24,7 +24,22 @@ CHUNK_ROWS = 8192
 #: Weights are summed in another order when they are subtracted: a count this little below zero is zero.
 COUNT_ROUNDING = 1e-9
 
-__all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility"]
+__all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility", "structure_of"]
+
+
+def structure_of(name: Structure, dim: int) -> CovarianceStructure:
+    """The structure of this name in ``dim`` dimensions.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import structure_of
+    >>> structure_of("full", 4).width, structure_of("diagonal", 4).width
+    (10, 4)
+    """
+    if name not in STRUCTURES:
+        names = " or ".join(map(repr, STRUCTURES))
+        raise InputError(f"The covariance structure must be {names}, got {name!r}.")
+    return STRUCTURES[name](dim)
 
 
 @dataclass(frozen=True)

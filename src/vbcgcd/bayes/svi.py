@@ -22,8 +22,7 @@ from scipy.optimize import brentq
 
 from vbcgcd.bayes.alignment import AlignmentRule
 from vbcgcd.bayes.evidence import elbo
-from vbcgcd.bayes.posterior import Posterior, posterior_of
-from vbcgcd.bayes.prior import Prior
+from vbcgcd.bayes.posterior import Posterior, Prior, posterior_of
 from vbcgcd.bayes.statistics import Statistics, statistics_by_label
 from vbcgcd.errors import InputError
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
-from typing import Annotated
-
 import typer
 
-import vbcgcd
-from vbcgcd.cli import batches, categories, embed, settings, study, workspace
+from vbcgcd.cli import batches, categories, common, embed, settings, study, workspace
 
 _HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
@@ -38,21 +33,4 @@ app.command(rich_help_panel=_MORE)(embed.embed)
 app.command(rich_help_panel=_MORE)(embed.finetune)
 app.add_typer(study.app, name="study", rich_help_panel=_MORE)
 app.command(rich_help_panel=_WORK)(workspace.demo)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"vbcgcd {vbcgcd.__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def main(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
-    ] = False,
-) -> None:
-    """Learn labelled categories, discover novel ones batch by batch, and forget nothing."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(AttributeError, ValueError):  # print letters the terminal lacks as escapes
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+app.callback()(common.main)

@@ -1,19 +1,22 @@
-"""What commands take: data and its columns, the workspace, a category; and how a shell completes them."""
+"""Arguments and options of commands: data, columns, workspace, category; and how a shell completes them."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from vbcgcd.errors import InputError
+from vbcgcd.cli.common import (
+    check_data,
+    column_options,
+    find_workspace,
+    key_value,
+    new_folder,
+    open_workspace,
+)
 from vbcgcd.words import one_line
-
-if TYPE_CHECKING:
-    from vbcgcd.workspace import Workspace
 
 __all__ = [
     "Again",
@@ -127,82 +130,3 @@ Categories = Annotated[
     list[str],
     typer.Argument(metavar="ID...", help="Ids or names of categories.", autocompletion=complete_category),
 ]
-
-
-def column_options(
-    *,
-    text: str | None = None,
-    image: str | None = None,
-    embedding: list[str] | None = None,
-    label: str | None = None,
-    id: str | None = None,
-    split: str | None = None,
-    kind: str | None = None,
-) -> dict[str, Any]:
-    """Options of ``vbcgcd.items.read_items``, without those that are None."""
-    options: dict[str, Any] = {"text": text, "image": image, "label": label, "id": id, "kind": kind}
-    if embedding:
-        options["embedding"] = embedding[0] if len(embedding) == 1 else list(embedding)
-    if split is not None:
-        options["split"] = key_value(split, "split")
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def key_value(pair: str, option: str) -> tuple[str, str]:
-    """Key and value of ``KEY=VALUE``; ``option`` is where it was given."""
-    key, equals, value = pair.partition("=")
-    if not key or not equals:
-        raise InputError(f"Expected a name and a value separated by =, got {pair!r}.", option=option)
-    return key.strip(), value
-
-
-def check_data(data: Path) -> Path:
-    """Raise if the data is a workspace."""
-    if _is_workspace(data):
-        raise InputError(f"{data} is a workspace, not data. Give a table, a folder of pictures or arrays.")
-    return data
-
-
-def find_workspace(folder: Path | None) -> Path:
-    """The workspace of a command: ``folder``, or the current folder or the nearest one above it."""
-    if folder is not None:
-        from vbcgcd.workspace.log.folder import ABOUT
-
-        if (folder / ABOUT).exists():  # opening it tells what is wrong with it
-            return folder
-        raise InputError(f"There is no workspace at {folder}. Create one with 'vbcgcd init {folder}'.")
-    nearest = _enclosing(Path.cwd())
-    if nearest is None:
-        raise InputError(
-            f"Neither {Path.cwd()} nor any folder above it is a workspace. Create one with 'vbcgcd init "
-            "NAME' and change into it, or choose one with --workspace."
-        )
-    return nearest
-
-
-def open_workspace(folder: Path | None) -> Workspace:
-    """The workspace of a command, open."""
-    path = find_workspace(folder)
-    from vbcgcd.workspace import Workspace
-
-    return Workspace.open(path)
-
-
-def new_folder(path: Path) -> Path:
-    """Absolute path of a workspace to be created; raise if it would be inside another one."""
-    path = Path(os.path.abspath(path))
-    outer = _enclosing(path)
-    if outer not in (None, path):
-        raise InputError(f"{path} is inside the workspace {outer}. Choose a folder outside of it.")
-    return path
-
-
-def _is_workspace(path: Path) -> bool:
-    from vbcgcd.workspace.log.folder import is_workspace
-
-    return is_workspace(path)
-
-
-def _enclosing(start: Path) -> Path | None:
-    start = Path(os.path.abspath(start))
-    return next((folder for folder in (start, *start.parents) if _is_workspace(folder)), None)

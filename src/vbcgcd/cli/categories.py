@@ -62,7 +62,8 @@ def categories(
 ) -> None:
     """List the categories, or work on them: show, rename, merge, split, drop, undo, redo.
 
-    Refer to a category by its id (12 or #12) or its name. Write #12 if 12 is also a name.
+    Refer to a category by its id (12 or #12) or its name.
+    Write #12 if 12 is also a name.
 
     Example: vbcgcd categories --sort size
 
@@ -112,21 +113,20 @@ def show(
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
-    meant = here.category(category, retired=True)
-    chosen = meant.id
-    if not meant.live:
-        [retired] = here.categories(n_samples=0, retired=True, only=[chosen])
+    entry = here.category(category, retired=True)
+    if not entry.live:
+        [retired] = here.categories(n_samples=0, retired=True, only=[entry.id])
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
     overview = here.overview(n_items=n, n_map=0)
-    view = next(view for view in overview.categories if view.info.id == chosen)
+    view = next(view for view in overview.categories if view.info.id == entry.id)
     texts = _texts(here, (*view.typical, *view.doubtful))
     infos = (*(view.info for view in overview.categories), *overview.retired)
     names = {info.id: info.name for info in infos}
     values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
-    rename = f"vbcgcd categories rename {chosen} 'a better name'"
+    rename = f"vbcgcd categories rename {entry.id} 'a better name'"
     finish(values, as_json, lambda: render.category(view, names, texts), steps=[rename])
 
 
@@ -204,7 +204,7 @@ def split(
     Example: vbcgcd categories split 75 monday.csv --parts 2 --name lost --name stolen
     """
     from vbcgcd.show import categories as render
-    from vbcgcd.show.tables import category_table
+    from vbcgcd.words import category_table
 
     columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=rows, kind=kind)
     here = a.open_workspace(workspace)

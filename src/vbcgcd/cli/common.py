@@ -1,4 +1,4 @@
-"""What all commands share: consoles, JSON, progress, and errors as one message with an exit code."""
+"""What all commands share: data, workspace, consoles, JSON, progress, errors as messages and exit codes."""
 
 from __future__ import annotations
 
@@ -6,13 +6,15 @@ import errno
 import functools
 import inspect
 import json
+import os
 import sys
 import time
 import typing
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import IntEnum
-from typing import Annotated, Any, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console, RenderableType
@@ -28,9 +30,12 @@ from rich.progress import (
 from rich.text import Text
 from typer.models import OptionInfo
 
+from vbcgcd import __version__
 from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
-from vbcgcd.show.tables import next_steps
-from vbcgcd.words import one_line
+from vbcgcd.words import next_steps, one_line
+
+if TYPE_CHECKING:
+    from vbcgcd.workspace import Workspace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 WIDTH = 100
@@ -46,16 +51,21 @@ __all__ = [
     "AsJson",
     "ExitCode",
     "Steps",
+    "check_data",
+    "column_options",
     "console",
     "errors_are_messages",
+    "find_workspace",
     "finish",
+    "key_value",
+    "main",
+    "new_folder",
     "note",
+    "open_workspace",
     "print_json",
     "progress_bar",
     "working",
 ]
-
-wrong = InputError
 
 
 class ExitCode(IntEnum):
@@ -82,7 +92,7 @@ def errors_are_messages(command: Command) -> Command:
         try:
             return command(*args, **kwargs)
         except KeyboardInterrupt:
-            note("Interrupted. Finished work is saved; the unfinished step was discarded.")
+            note("Interrupted. Finished work is saved; nothing else has changed.")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
         except Exception as error:
             code = _exit_code(error)
@@ -150,7 +160,7 @@ def _indent(line: str) -> str:
 
 def print_json(value: Any) -> None:
     """One JSON document on standard output; a number that is not finite is null."""
-    from vbcgcd.plain import plain  # brings NumPy, which --help need not wait for
+    from vbcgcd.record import plain  # brings NumPy, which --help need not wait for
 
     utf8 = (getattr(sys.stdout, "encoding", None) or "").lower().replace("-", "") == "utf8"
     typer.echo(json.dumps(plain(value), ensure_ascii=not utf8, indent=2, allow_nan=False))
@@ -220,13 +230,13 @@ class Steps:
         self.bars.update(self.task, total=1, completed=1)
         self.task = self._add(name)
 
-    def embedding(self, done: int, total: int) -> None:
+    def embedding(self, completed: int, total: int) -> None:
         """Show how many items are embedded."""
         if not self._counting:
             self.step("embedding")
             self._counting = True
-        self.bars.update(self.task, completed=done, total=total, of=f"{done:,} of {total:,}")
-        if done >= total:
+        self.bars.update(self.task, completed=completed, total=total, of=f"{completed:,} of {total:,}")
+        if completed >= total:
             self.step(self.first)
 
     def stop(self) -> None:
@@ -254,3 +264,101 @@ def working(first: str) -> Iterator[Steps]:
         steps = Steps(bars, first)
         yield steps
         steps.stop()
+
+
+def print_version(show: bool) -> None:
+    """Print the version and exit, if asked to."""
+    if show:
+        typer.echo(f"vbcgcd {__version__}")
+        raise typer.Exit
+
+
+def main(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Learn labelled categories, discover novel ones batch by batch, and forget nothing."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(AttributeError, ValueError):  # print letters the terminal lacks as escapes
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+
+
+def column_options(
+    *,
+    text: str | None = None,
+    image: str | None = None,
+    embedding: list[str] | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    split: str | None = None,
+    kind: str | None = None,
+) -> dict[str, Any]:
+    """Options of ``vbcgcd.items.read_items``, without those that are None."""
+    options: dict[str, Any] = {"text": text, "image": image, "label": label, "id": id, "kind": kind}
+    if embedding:
+        options["embedding"] = embedding[0] if len(embedding) == 1 else list(embedding)
+    if split is not None:
+        options["split"] = key_value(split, "split")
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def key_value(pair: str, option: str) -> tuple[str, str]:
+    """Key and value of ``KEY=VALUE``; ``option`` is where it was given."""
+    key, equals, value = pair.partition("=")
+    if not key or not equals:
+        raise InputError(f"Expected a name and a value separated by =, got {pair!r}.", option=option)
+    return key.strip(), value
+
+
+def check_data(data: Path) -> Path:
+    """Raise if the data is a workspace."""
+    if _is_workspace(data):
+        raise InputError(f"{data} is a workspace, not data. Give a table, a folder of pictures or arrays.")
+    return data
+
+
+def find_workspace(folder: Path | None) -> Path:
+    """The workspace of a command: ``folder``, or the current folder or the nearest one above it."""
+    if folder is not None:
+        from vbcgcd.workspace.log.commits import ABOUT
+
+        if (folder / ABOUT).exists():  # opening it tells what is wrong with it
+            return folder
+        raise InputError(f"There is no workspace at {folder}. Create one with 'vbcgcd init {folder}'.")
+    nearest = _enclosing(Path.cwd())
+    if nearest is None:
+        raise InputError(
+            f"Neither {Path.cwd()} nor any folder above it is a workspace. Create one with 'vbcgcd init "
+            "NAME' and change into it, or choose one with --workspace."
+        )
+    return nearest
+
+
+def open_workspace(folder: Path | None) -> Workspace:
+    """The workspace of a command, open."""
+    path = find_workspace(folder)
+    from vbcgcd.workspace import Workspace
+
+    return Workspace.open(path)
+
+
+def new_folder(path: Path) -> Path:
+    """Absolute path of a workspace to be created; raise if it would be inside another one."""
+    path = Path(os.path.abspath(path))
+    outer = _enclosing(path)
+    if outer not in (None, path):
+        raise InputError(f"{path} is inside the workspace {outer}. Choose a folder outside of it.")
+    return path
+
+
+def _is_workspace(path: Path) -> bool:
+    from vbcgcd.workspace.log.commits import is_workspace
+
+    return is_workspace(path)
+
+
+def _enclosing(start: Path) -> Path | None:
+    start = Path(os.path.abspath(start))
+    return next((folder for folder in (start, *start.parents) if _is_workspace(folder)), None)

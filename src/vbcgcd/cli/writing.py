@@ -42,7 +42,7 @@ def check_output(output: Path, data: Path) -> None:
 
 def write_predictions(answers: Predictions, output: Path) -> None:
     """Write one row for each item; on any error the file stays as it was."""
-    from vbcgcd.atomic import atomic_file
+    from vbcgcd.archive import atomic_file
 
     write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[output.suffix.lower()]
     try:

@@ -22,12 +22,12 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
-from vbcgcd.discovery.geometry import Geometry, calibrate_geometry
+from vbcgcd.discovery.geometry import Geometry, Novelty, calibrate_geometry
 from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.novelty import Novelty
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
-from vbcgcd.discovery.rehearsal import CategoryPrice, rehearse
+from vbcgcd.discovery.rehearsal import rehearse
+from vbcgcd.discovery.search import CategoryPrice
 
 Array = NDArray[Any]
 

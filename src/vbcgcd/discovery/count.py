@@ -18,12 +18,10 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
-from vbcgcd.discovery.elimination import Path, eliminate
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
-from vbcgcd.discovery.rehearsal import CategoryPrice, gains
-from vbcgcd.discovery.relabel import hard_labels
-from vbcgcd.discovery.search import EVEN_SHARE, cooled, seed
+from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
+from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]

@@ -1,4 +1,4 @@
-"""How alike a row and a category are, calibrated on labelled rows: the measure that clusters a session.
+"""How alike a row and a category are, calibrated on labelled rows, and the novelty that follows from it.
 
 In whitened space of many dimensions the length of a row says little about its category and the angle to the
 category's mean nearly everything, so the default measure is the cosine, as a softmax with a concentration:
@@ -8,6 +8,11 @@ category's mean nearly everything, so the default measure is the cosine, as a so
 In few dimensions lengths matter, and the measure is the tied Gaussian instead, -|z - m_k|^2 / 2. Which of
 the two, and how sharp, is decided by labelled rows that are left out of their category's mean and of the
 pooled covariance that whitened the space (a rank-one change of the inner product).
+
+Novelty says how badly the best known category explains a row. Its statistic is the similarity to that
+category; the distribution for known rows is measured at ``fit`` on labelled rows that are left out, and kept
+as quantiles, so that the score of a held-out known row is uniform on [0, 1] and a threshold of ``1 - alpha``
+rejects a share ``alpha`` of them.
 """
 
 from __future__ import annotations
@@ -22,14 +27,16 @@ from vbcgcd.bayes.calibration import tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut, downdate, mean_correction, others_of_each_row
 
 Array = NDArray[Any]
+
+__all__ = ["FLAGGED", "CalibratedGeometry", "Geometry", "Novelty", "calibrate_geometry"]
+
+
 #: Lengths below this are zero.
 TINY = 1e-12
 #: Squared length and weight of the other rows of a cluster, at least: an empty cluster has no mean.
 SHORTEST_SUM, LIGHTEST_CLUSTER = 1e-6, 1e-3
 #: Up to so many dimensions lengths tell categories apart as well as directions do.
 FEW_DIMENSIONS = 8
-
-__all__ = ["CalibratedGeometry", "Geometry", "calibrate_geometry"]
 
 
 @dataclass(frozen=True)
@@ -158,3 +165,54 @@ def _concentration(cosine: float, dim: int) -> float:
 def _unit(rows: Array) -> Array:
     length = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
     return np.asarray(rows / np.maximum(length, TINY))
+
+
+#: Most quantiles that are kept of the calibration rows.
+QUANTILES = 513
+#: Rows with a novelty above this are flagged: one in twenty of those of known categories is.
+FLAGGED = 0.95
+#: Rows compared at a time.
+CHUNK_ROWS = 8192
+
+
+@dataclass(frozen=True)
+class Novelty:
+    """Calibrated novelty score.
+
+    Parameters
+    ----------
+    geometry : Geometry
+    quantiles : array (Q,)
+        Rising quantiles of the best similarity of left-out known rows.
+    """
+
+    geometry: Geometry
+    quantiles: Array
+
+    @classmethod
+    def calibrate(cls, geometry: Geometry, best_similarity: Array) -> Novelty:
+        """From the best similarities of labelled rows that were left out."""
+        levels = np.linspace(0, 1, min(QUANTILES, max(len(best_similarity), 2)))
+        return cls(geometry, np.quantile(best_similarity, levels))
+
+    def score(self, rows: Array, known_means: Array) -> Array:
+        """One minus the p-value of each row under its best known category, array (N,): high is novel."""
+        out = np.empty(len(rows))
+        for start in range(0, len(rows), CHUNK_ROWS):
+            part = self.geometry.prepared(rows[start : start + CHUNK_ROWS])
+            out[start : start + CHUNK_ROWS] = self.geometry.similarity(part, known_means).max(axis=1)
+        return 1 - self.p_value(out)
+
+    def p_value(self, similarity: Array) -> Array:
+        """Share of known rows that are less similar to their best category.
+
+        Beyond the least similar one seen, the tail falls exponentially, so that the ranking goes on.
+        """
+        q = self.quantiles
+        ranks = np.linspace(0, 1, len(q))
+        floor = 1 / (2 * len(q))
+        inside = np.interp(similarity, q, floor + (1 - floor) * ranks)
+        tail = q[: max(len(q) // 10, 2)]
+        scale = max(float(tail[-1] - tail[0]) / 2, 1e-9)
+        below = floor * np.exp(np.minimum((similarity - q[0]) / scale, 0.0))
+        return np.where(similarity < q[0], below, inside)

@@ -1,29 +1,49 @@
-"""What is known between sessions: a projection, a prior, posteriors and their calibration. No rows."""
+"""What is known between sessions, how it scores rows, and its form on disk.
+
+A projection, a prior, posteriors and their calibration; no rows. On disk it is one safetensors file with
+arrays and JSON values.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+import os
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.archive import archive_bytes, read_archive, write_archive
 from vbcgcd.bayes import (
+    STRUCTURES,
     Classifier,
     Posterior,
     Prior,
     Statistics,
+    log_normalise,
     posterior_of,
     recover_statistics,
     statistics_by_label,
 )
-from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.reduce import Reducer
-from vbcgcd.discovery.rehearsal import CategoryPrice
+from vbcgcd.discovery.search import CategoryPrice
+from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["Knowledge", "learn_more"]
+__all__ = [
+    "Knowledge",
+    "Scores",
+    "learn_more",
+    "log_probabilities",
+    "model_bytes",
+    "read_model",
+    "refuse",
+    "score",
+    "top_two",
+    "write_model",
+]
 
 
 @dataclass(frozen=True)
@@ -110,3 +130,161 @@ def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_kno
     part = np.where(codes >= n_known, codes - n_known, -1)
     statistics = statistics_by_label(reduced, part, n_novel, structure=knowledge.prior.structure)
     return knowledge.extended(knowledge.posterior_of(statistics))
+
+
+#: Rows scored at a time: rows times categories bounds the memory.
+CHUNK_ROWS = 4096
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What can be said of each row.
+
+    Parameters
+    ----------
+    best, second : int array (N,)
+        Positions of the best and second best category; -1 where there is no second.
+    probability, second_probability : array (N,)
+    novelty : array (N,)
+    """
+
+    best: Array
+    probability: Array
+    second: Array
+    second_probability: Array
+    novelty: Array
+
+
+def log_probabilities(density: Array, temperature: float) -> Array:
+    """Calibrated log-probabilities from log-densities (N, K), with equal prior weights."""
+    return log_normalise(temperature * density)
+
+
+def top_two(probabilities: Array, best: Array | None = None) -> tuple[Array, Array, Array, Array]:
+    """Best and second best column of each row with their values; ``best`` may be fixed beforehand."""
+    index = np.arange(len(probabilities))
+    best = probabilities.argmax(axis=1) if best is None else best
+    first = probabilities[index, best]
+    if probabilities.shape[1] < 2:
+        return best, first, np.full(len(best), -1), np.zeros(len(best))
+    rest = probabilities.copy()
+    rest[index, best] = -np.inf
+    second = rest.argmax(axis=1)
+    return best, first, second, rest[index, second]
+
+
+def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> Scores:
+    """Score embeddings, a chunk at a time.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    embeddings : array (N, d)
+    own : int array (N,), optional
+        Positions of the categories that the rows belong to, where that is known: they are the best.
+    """
+    parts = []
+    for start in range(0, len(embeddings), CHUNK_ROWS):
+        reduced = knowledge.reduced(embeddings[start : start + CHUNK_ROWS])
+        density = knowledge.classifier.log_density(reduced, knowledge.posterior)
+        probabilities = np.exp(log_probabilities(density, knowledge.temperature))
+        novelty = knowledge.novelty.score(reduced, knowledge.posterior.mean)
+        chosen = None if own is None else own[start : start + CHUNK_ROWS]
+        parts.append((*top_two(probabilities, chosen), novelty))
+    return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def refuse(novelty: Array, rate: float | None) -> Array:
+    """Whether each row fits no category, boolean array (N,).
+
+    Parameters
+    ----------
+    novelty : array (N,)
+    rate : float or None
+        Share of rows of known categories that may be refused wrongly; None refuses nothing.
+    """
+    return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(novelty > 1 - rate)
+
+
+KIND, VERSION = "vbcgcd-model", 1
+
+
+def write_model(
+    path: str | os.PathLike[str], knowledge: Knowledge, classes: Array, births: Array, values: Any
+) -> None:
+    """Write what is known, the labels and births of the categories, and further plain values."""
+    write_archive(path, KIND, VERSION, *_parts(knowledge, classes, births, values))
+
+
+def model_bytes(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> bytes:
+    """The content of the file that `write_model` writes."""
+    return archive_bytes(KIND, VERSION, *_parts(knowledge, classes, births, values))
+
+
+def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> tuple[dict[str, Array], Any]:
+    """Arrays and plain values of a model."""
+    reducer, posterior = knowledge.reducer, knowledge.posterior
+    arrays = {
+        "reducer.center": reducer.center,
+        "reducer.projection": reducer.projection,
+        "posterior.mean": posterior.mean,
+        "posterior.kappa": posterior.kappa,
+        "posterior.nu": posterior.nu,
+        "posterior.factor": posterior.factor,
+        "novelty.quantiles": knowledge.novelty.quantiles,
+        "births": births,
+    }
+    if knowledge.price is not None:
+        arrays["price.outliers"] = knowledge.price.outliers
+    state = {
+        "classes": classes.tolist(),
+        "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
+        "prior": asdict(knowledge.prior),
+        "reducer": {
+            "whitened": reducer.whitened,
+            "unit": reducer.unit,
+            "shrinkage": reducer.shrinkage,
+            "standardised": reducer.standardised,
+        },
+        "geometry": asdict(knowledge.novelty.geometry),
+        "classifier": {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name},
+        "temperature": knowledge.temperature,
+        "size_spread": knowledge.size_spread,
+        "price": None if knowledge.price is None else knowledge.price.per_row,
+        "values": values,
+    }
+    return arrays, state
+
+
+def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:
+    """What `write_model` wrote: knowledge, labels, births and further values."""
+    arrays, state = read_archive(path, KIND, VERSION)
+    structure = state["prior"]["structure"]
+    if structure not in STRUCTURES:
+        raise InputError(
+            f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
+            f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
+        )
+    prior = Prior(**state["prior"])
+    knowledge = Knowledge(
+        Reducer(
+            arrays["reducer.center"],
+            arrays["reducer.projection"],
+            **state["reducer"],
+        ),
+        prior,
+        Posterior(
+            arrays["posterior.mean"],
+            arrays["posterior.kappa"],
+            arrays["posterior.nu"],
+            arrays["posterior.factor"],
+            prior.structure,
+        ),
+        Classifier(**{**state["classifier"], "dtype": np.dtype(state["classifier"]["dtype"])}),
+        state["temperature"],
+        Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
+        state["size_spread"],
+        None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
+    )
+    classes = np.array(state["classes"], dtype=state["classes_dtype"])
+    return knowledge, classes, arrays["births"], state["values"]

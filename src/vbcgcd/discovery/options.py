@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields
 from typing import Any
@@ -10,11 +11,11 @@ import numpy as np
 
 from vbcgcd.bayes import Classifier, Metric, Predictive, Structure
 from vbcgcd.checks import check_choice, check_number
-from vbcgcd.discovery.cluster import CLUSTERERS, Clusterer
 from vbcgcd.discovery.count import COUNTERS
-from vbcgcd.discovery.relabel import RELABELLERS
+from vbcgcd.discovery.strategies import CLUSTERERS, RELABELLERS, Clusterer
+from vbcgcd.errors import InputError
 
-__all__ = ["Options"]
+__all__ = ["Options", "check_n_novel", "check_reject"]
 
 
 def _choice(default: Any, *allowed: Any) -> Any:
@@ -145,3 +146,29 @@ class Options:
 
 def _check_of(option: Field[Any]) -> Callable[[str, Any], None]:
     return option.metadata["check"]
+
+
+def check_reject(rate: Any) -> float | None:
+    """The rate at which rows of known categories may be refused wrongly; None and 0 refuse nothing."""
+    if rate is None:
+        return None
+    if isinstance(rate, numbers.Real) and not isinstance(rate, bool) and 0 <= float(rate) < 1:
+        return float(rate) or None
+    raise InputError(
+        f"reject must be at least 0 and below 1, got {rate!r}; 0.05 refuses one known row in twenty.",
+        option="reject",
+    )
+
+
+def check_n_novel(n_novel: Any, n_rows: int) -> int | None:
+    """The number of novel categories to look for among so many rows; None estimates it."""
+    if n_novel is None:
+        return None
+    number = isinstance(n_novel, numbers.Real) and not isinstance(n_novel, bool)
+    if number and 0 <= n_novel <= n_rows // 2 and float(n_novel).is_integer():
+        return int(n_novel)
+    raise InputError(
+        f"The number of novel categories must be a whole number from 0 to {n_rows // 2}, got {n_novel!r}: a "
+        f"category needs at least two of the {n_rows} rows. Leave it out to have it estimated.",
+        option="n_novel",
+    )

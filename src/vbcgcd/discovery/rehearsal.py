@@ -9,16 +9,15 @@ same with known rows alone tells what groups of mere outliers are worth.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.elimination import Path, eliminate
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
-from vbcgcd.discovery.search import cooled
+from vbcgcd.discovery.search import CategoryPrice, cooled, eliminate, gains
 
 Array = NDArray[Any]
 
@@ -32,40 +31,13 @@ TRAINING_ROWS, UNSEEN_SHARE = 6000, 0.2
 KNOWN_PER_HIDDEN = 0.8
 #: The crowd is this many times the expected number, and two more; that of mere outliers has a fixed size.
 CROWDING, OUTLIER_CROWD = 2.5, 8
-#: Outliers are taken to be worth so many times what rehearsal shows.
-SAFETY = 1.25
 #: The price divides the weakest real categories, from this share of the true number on, from the best
 #: fragments, up to this multiple of it.
 WEAKEST_REAL, BEST_FRAGMENTS = 0.6, 1.6
 #: A fragment is worth at least this share of a real category, and a real category at least this many nats.
 LEAST_FRAGMENT, LEAST_REAL = 0.02, 1e-3
 
-__all__ = ["CategoryPrice", "gains", "rehearse"]
-
-
-class CategoryPrice(NamedTuple):
-    """What a novel category has to be worth.
-
-    Attributes
-    ----------
-    per_row : float
-        Nats per row of an average category.
-    outliers : array
-        Nats that the best, second best, ... group of outliers is worth, divided by the root of the number
-        of known rows.
-    """
-
-    per_row: float
-    outliers: Array
-
-
-def gains(path: Path, n_rows: float, outliers: Array) -> Array:
-    """Worth of the first, second, ... novel category, in nats per row of an average one, less outliers'."""
-    size, novel = path.size[:-1], path.novel_rows[:-1]
-    lost = path.log_likelihood[:-1] - path.log_likelihood[1:]
-    chance = np.interp(size, np.arange(1, len(outliers) + 1), outliers, right=0.0)
-    spurious = SAFETY * chance * np.sqrt(np.maximum(n_rows - novel, 0.0))
-    return np.asarray((lost - spurious) / np.maximum(novel / size, 1e-9))[::-1]
+__all__ = ["rehearse"]
 
 
 def rehearse(

@@ -1,8 +1,19 @@
-"""The search for a good mixture: restarts, then swaps of a cheap category for a badly explained place."""
+"""The search for good mixtures: restarts and swaps for a number of categories, elimination for all numbers.
+
+Restarts place seeds at badly explained rows; swaps delete a category that is cheap to lose and put one where
+rows are badly explained.
+
+Elimination shows how much each novel category is worth. A crowd of too many is fitted, then the one whose
+loss costs the least likelihood is removed, the rest refitted, and so on down to none. Fragments of one
+category go first and cost little; once only real categories are left, each removal costs the likelihood of a
+whole category. What divides the two is learned by rehearsal on labelled categories (see
+`vbcgcd.discovery.rehearsal`).
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +21,9 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 
 Array = NDArray[Any]
+
+__all__ = ["CategoryPrice", "Path", "cooled", "eliminate", "gains", "improve", "search", "seed"]
+
 
 #: The search runs at this fraction of the calibrated sharpness, where fewer local optima are.
 SEARCH_SHARPNESS = 0.75
@@ -29,8 +43,6 @@ SURPRISE = 0.1
 CHEAPNESS = 2.0
 #: A swapped-in category starts from an eighth of an average category's rows, and at least three.
 NEIGHBOURHOOD, FEWEST_NEIGHBOURS = 8, 3
-
-__all__ = ["cooled", "improve", "search", "seed"]
 
 
 def search(
@@ -125,3 +137,109 @@ def _neighbourhoods(mixture: Mixture, seeds: Array, size: int) -> Array:
     size = min(max(size, FEWEST_NEIGHBOURS), len(rows))
     nearest = np.argpartition(-geometry.similarity(rows, rows[seeds]), size - 1, axis=0)
     return geometry.similarity(rows, rows[nearest[:size]].mean(axis=0))
+
+
+#: Seeded starts of a crowd, and EM steps of the crowd and after each removal.
+CROWD_RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
+
+#: Outliers are taken to be worth so many times what rehearsal shows.
+SAFETY = 1.25
+
+
+class Path(NamedTuple):
+    """Mixtures from a crowd down to no novel category.
+
+    Attributes
+    ----------
+    size : int array
+        Number of novel categories, falling.
+    log_likelihood : array
+        Of the mixture of that size.
+    novel_rows : array
+        Its estimated number of novel rows.
+    states : dict
+        The mixture of each size but 0.
+    complete : bool
+        Whether it goes down to 0.
+    """
+
+    size: Array
+    log_likelihood: Array
+    novel_rows: Array
+    states: dict[int, MixtureState]
+    complete: bool
+
+
+def eliminate(
+    mixture: Mixture,
+    crowd: int,
+    rng: np.random.Generator,
+    *,
+    give_up: Callable[[Path], bool] = lambda path: False,
+) -> Path:
+    """Fit a crowd of novel categories and remove the cheapest, one by one.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        At the sharpness of a search; see `vbcgcd.discovery.search.cooled`.
+    crowd : int
+        Novel categories to begin with.
+    rng : Generator
+    give_up : callable
+        Called with the path so far after each removal; True ends it.
+
+    Returns
+    -------
+    Path
+    """
+    starts = (mixture.em(seed(mixture, crowd, rng), EVEN_SHARE, START_STEPS) for _ in range(CROWD_RESTARTS))
+    state = max(starts, key=lambda s: s.log_likelihood)
+    state = mixture.em(state.responsibility, state.share, CROWD_STEPS)
+    states: dict[int, MixtureState] = {}
+    while True:
+        size = state.responsibility.shape[1]
+        states[size] = state
+        if size == 1:
+            return _path(mixture, states, complete=True)
+        path = _path(mixture, states, complete=False)
+        if give_up(path):
+            return path
+        similarity, _, part = mixture.parts(state)
+        cheapest = int(mixture.deletion_losses(part).argmin())
+        responsibility = mixture.expectation(np.delete(similarity, cheapest, axis=1), state.share)[0]
+        state = mixture.em(responsibility, state.share, REFIT_STEPS)
+
+
+def _path(mixture: Mixture, states: dict[int, MixtureState], *, complete: bool) -> Path:
+    sizes = list(states)
+    likelihood = [s.log_likelihood for s in states.values()]
+    novel = [s.share * mixture.total for s in states.values()]
+    if complete:
+        sizes, likelihood, novel = [*sizes, 0], [*likelihood, mixture.known_log_likelihood], [*novel, 0.0]
+    return Path(np.array(sizes), np.array(likelihood), np.array(novel), states, complete)
+
+
+class CategoryPrice(NamedTuple):
+    """What a novel category has to be worth.
+
+    Attributes
+    ----------
+    per_row : float
+        Nats per row of an average category.
+    outliers : array
+        Nats that the best, second best, ... group of outliers is worth, divided by the root of the number
+        of known rows.
+    """
+
+    per_row: float
+    outliers: Array
+
+
+def gains(path: Path, n_rows: float, outliers: Array) -> Array:
+    """Worth of the first, second, ... novel category, in nats per row of an average one, less outliers'."""
+    size, novel = path.size[:-1], path.novel_rows[:-1]
+    lost = path.log_likelihood[:-1] - path.log_likelihood[1:]
+    chance = np.interp(size, np.arange(1, len(outliers) + 1), outliers, right=0.0)
+    spurious = SAFETY * chance * np.sqrt(np.maximum(n_rows - novel, 0.0))
+    return np.asarray((lost - spurious) / np.maximum(novel / size, 1e-9))[::-1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -16,27 +16,33 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import log_evidence, statistics_by_responsibility
-from vbcgcd.discovery.cluster import start_of
+from vbcgcd.bayes import (
+    AlignmentRule,
+    Posterior,
+    Statistics,
+    align,
+    log_evidence,
+    run_svi,
+    statistics_by_responsibility,
+    volume_ratio,
+)
 from vbcgcd.discovery.count import COUNTERS, CountProblem
-from vbcgcd.discovery.fit import fit_novel
-from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.geometry import FLAGGED
+from vbcgcd.discovery.knowledge import Knowledge, log_probabilities
 from vbcgcd.discovery.mixture import Mixture
-from vbcgcd.discovery.novelty import FLAGGED
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.relabel import RELABELLERS, Densities, hard_labels, is_novel
-from vbcgcd.discovery.scores import log_probabilities
-from vbcgcd.labels import appended
+from vbcgcd.discovery.strategies import RELABELLERS, Densities, hard_labels, is_novel, start_of
 from vbcgcd.record import CountCurve, SessionRecord, Step
 
 Array = NDArray[Any]
+
+__all__ = ["NovelFit", "fit_novel", "run_session"]
+
 
 #: With ``update_known``, rows of at least this probability teach their known category.
 SURE_KNOWN = 0.95
 #: A novel category that fewer rows than this teach, by weight, is not made.
 LEAST_WEIGHT = 1e-6
-
-__all__ = ["run_session"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +100,7 @@ def run_session(
     knowledge: Knowledge,
     options: Options,
     *,
-    categories: Array,
-    novel_labels: Callable[[int], Array],
+    labels_of: Callable[[int], Array],
     session: int,
     n_novel: int | None = None,
     weight: Array | None = None,
@@ -110,10 +115,8 @@ def run_session(
         Embeddings, in any order: the outcome does not depend on it.
     knowledge : Knowledge
     options : Options
-    categories : array (K,)
-        Labels of the known categories.
-    novel_labels : callable
-        Gives the labels of so many novel categories.
+    labels_of : callable
+        Gives the labels of the known categories followed by those of so many novel ones.
     session : int
         Number of this session, for the record.
     n_novel : int or None
@@ -142,11 +145,11 @@ def run_session(
         details.update(fit.details)
     with here.step("assign"):
         probabilities = _probabilities(here, discovery.responsibility)
-        labels = appended(categories, novel_labels(discovery.responsibility.shape[1]))
+        labels = labels_of(discovery.responsibility.shape[1])
         assignments = labels[_best(probabilities, discovery.responsibility)]
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
-    novel = labels[len(categories) :].tolist()
+    novel = labels[len(knowledge.posterior) :].tolist()
     present, counts = np.unique(assignments, return_counts=True)
     record = SessionRecord(
         session=session,
@@ -252,3 +255,70 @@ def _canonical_order(rows: Array, weight: Array | None) -> Array:
     order = np.lexsort(few.T)
     tied = (few[order][1:] == few[order][:-1]).all(axis=1).any()
     return np.lexsort(keys.T) if tied else order
+
+
+class NovelFit(NamedTuple):
+    """Posteriors of the novel categories, None where there are none, and R before and after alignment."""
+
+    posterior: Posterior | None
+    ratio_before: Array
+    ratio_after: Array
+    details: Mapping[str, Any]
+
+
+def fit_novel(
+    rows: Array, weight: Array, knowledge: Knowledge, options: Options, rng: np.random.Generator
+) -> NovelFit:
+    """Fit the novel categories.
+
+    Parameters
+    ----------
+    rows : array (N, D)
+        Reduced embeddings.
+    weight : array (N, K)
+        Weight with which each row teaches each category.
+    knowledge : Knowledge
+    options : Options
+    rng : Generator
+
+    Returns
+    -------
+    NovelFit
+        Its details hold the trace of each category (SVI) or the fraction ``tau`` of the path (alignment).
+    """
+    if weight.shape[1] == 0:
+        return NovelFit(None, np.empty(0), np.empty(0), {})
+    known = knowledge.posterior.log_det_covariance
+    statistics = statistics_by_responsibility(rows, weight, structure=knowledge.prior.structure)
+    before = volume_ratio(knowledge.posterior_of(statistics).log_det_covariance, known)
+    details: dict[str, Any] = {}
+    if options.inference == "svi":
+        statistics, details["trace"] = _svi(rows, weight, knowledge, options, rng)
+    elif options.alignment is not None:
+        aligned = align(knowledge.prior, statistics, known, target=options.alignment)
+        statistics, details["tau"] = aligned.statistics, aligned.tau
+    posterior = knowledge.posterior_of(statistics)
+    return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details)
+
+
+def _svi(
+    rows: Array, weight: Array, knowledge: Knowledge, options: Options, rng: np.random.Generator
+) -> tuple[Statistics, list[Any]]:
+    """Effective statistics after SVI, stopped early where alignment asks for it, and the traces."""
+    parts, traces = [], []
+    for k in range(weight.shape[1]):
+        members = np.flatnonzero(weight[:, k])
+        rule = None
+        if options.alignment is not None:
+            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.alignment)
+        result = run_svi(
+            knowledge.prior,
+            rows[members].astype(np.float64),
+            weight=weight[members, k],
+            max_steps=options.svi_steps,
+            alignment=rule,
+            random_state=rng,
+        )
+        parts.append(result.statistics)
+        traces.append(result.trace)
+    return Statistics.concatenate(parts), traces

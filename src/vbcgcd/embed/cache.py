@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
-from vbcgcd.archive import META, write_archive
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import META, atomic_file, write_archive
 from vbcgcd.embed.protocol import ItemError
 from vbcgcd.errors import InputError
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file
 from vbcgcd.embed.protocol import Embedder
 from vbcgcd.embed.registry import embedder as make_embedder
 from vbcgcd.embed.result import EmbedResult

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,7 +91,7 @@ def embed_items(
             f"views are for pictures and the image embedders of vbcgcd; {embedder.name} cannot embed them.",
             option="views",
         )
-    run = _Run(items, embedder, cache, workers, views, random_state, augmentation or Augmentation())
+    run = _Run(items, embedder, cache, workers, views, random_state, augmentation)
     with open_report(progress, f"embedding with {embedder.name}") as report:
         return run(report)
 
@@ -116,10 +116,10 @@ class _Run:
         workers: int | None,
         views: int,
         seed: int,
-        augmentation: Augmentation,
+        augmentation: Augmentation | None,
     ) -> None:
         self.items, self.embedder, self.seed, self.views = items, embedder, seed, views
-        self.augmentation = augmentation
+        self.augmentation = augmentation or Augmentation() if views else None
         self.workers = workers or min(os.cpu_count() or 1, 8)
         self.stages: Any = embedder if hasattr(embedder, "prepare") and hasattr(embedder, "forward") else None
         self.dtype = None if embedder.kind == "embedding" else np.float32
@@ -154,7 +154,7 @@ class _Run:
     def _tasks(self, pool: ThreadPoolExecutor) -> list[_Task]:
         """Every vector to compute, with its key; items that cannot be read fail here."""
         tasks: list[_Task] = []
-        recipe = self.augmentation.describe()
+        recipe = self.augmentation.describe() if self.augmentation else {}
         for row, key in enumerate(pool.map(_key_or_reason, self.items.values)):
             if isinstance(key, str):
                 self.reasons[row] = key
@@ -234,9 +234,9 @@ class _Run:
     def _draw_view(self, task: _Task, value: Any) -> Any:
         # Seeded by the view's own key: the same view in whatever order the items come.
         rng = np.random.default_rng(np.frombuffer(task.key, dtype=np.uint32))
-        draw: Callable[..., Any] = lambda image, size: self.augmentation(image, size, rng)  # noqa: E731
+        augmentation: Any = self.augmentation
         embedder: Any = self.embedder
-        return embedder.prepare_view(value, draw)
+        return embedder.prepare_view(value, lambda image, size: augmentation(image, size, rng))
 
     def _forward(self, ready: Sequence[tuple[_Task, Any]]) -> dict[bytes, Array]:
         """Vectors by key; if a whole batch fails, its items are tried one by one."""

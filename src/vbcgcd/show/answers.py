@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vbcgcd.discovery.novelty import FLAGGED
-from vbcgcd.show.tables import add_row, grid, number, sample_line, user_text
-from vbcgcd.words import one_line, percent, plural, series
+from vbcgcd.discovery.geometry import FLAGGED
+from vbcgcd.words import add_row, grid, number, one_line, percent, plural, sample_line, series, user_text
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import Explanation, Predictions

@@ -9,8 +9,19 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from vbcgcd.show.tables import add_row, facts, grid, number, sample_line, user_text
-from vbcgcd.words import NAMED_BY, item_name, one_line, plural, series
+from vbcgcd.words import (
+    NAMED_BY,
+    add_row,
+    facts,
+    grid,
+    item_name,
+    number,
+    one_line,
+    plural,
+    sample_line,
+    series,
+    user_text,
+)
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo

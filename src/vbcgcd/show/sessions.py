@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vbcgcd.show.tables import add_row, category_table, facts, grid
-from vbcgcd.words import date, file_size, moment, one_line, percent, plural, series, source_name
+from vbcgcd.words import (
+    add_row,
+    category_table,
+    date,
+    facts,
+    file_size,
+    grid,
+    moment,
+    one_line,
+    percent,
+    plural,
+    series,
+    source_name,
+)
 
 if TYPE_CHECKING:
     from vbcgcd.record import SessionRecord

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.arrays import Dataset

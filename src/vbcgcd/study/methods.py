@@ -25,10 +25,9 @@ OURS = (
     MethodCard(
         "paper",
         "the paper's configuration: unit variance per dimension, prior N(0, I), k-means, R = 0",
-        "vbcgcd.study.variants:StandardisedPaper",
+        "vbcgcd.model:CategoryDiscoverer.paper",
         paper="VB-CGCD, ICML",
         year=2025,
-        options={"prior_strength": "auto"},
     ),
     MethodCard(
         "replay",

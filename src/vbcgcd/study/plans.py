@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.study.datasets.arrays import labels_digest
 from vbcgcd.study.shapes import PlanShape, class_order
 

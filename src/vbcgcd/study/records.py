@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 import vbcgcd
 from vbcgcd.errors import DiskError
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import PlanOrigin
 from vbcgcd.study.protocol import Run

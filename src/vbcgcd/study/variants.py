@@ -1,4 +1,4 @@
-"""Variants of ours from the paper: its own configuration, and posteriors as replay."""
+"""A variant from the paper's appendix: posteriors as replay."""
 
 from __future__ import annotations
 
@@ -14,53 +14,7 @@ from vbcgcd.study.protocol import Outcome, outcome_of
 
 Array = NDArray[Any]
 
-__all__ = ["Replay", "StandardisedPaper"]
-
-
-class StandardisedPaper:
-    """`CategoryDiscoverer.paper` on embeddings scaled to unit variance per dimension.
-
-    The paper's prior N(0, I) assumes entries of about unit size, which embeddings of unit length do not have.
-    The scale is that of the labelled rows. The paper does not state how many rows its prior is worth; a study
-    chooses the strength on labelled rows that were left out.
-
-    Parameters
-    ----------
-    **options
-        Of `CategoryDiscoverer`.
-    """
-
-    def __init__(self, **options: Any) -> None:
-        self.model = CategoryDiscoverer.paper(**options)
-
-    def fit(self, X: Any, y: Any) -> StandardisedPaper:
-        """Learn the labelled rows and their scale."""
-        rows = np.asarray(X, dtype=np.float32)
-        self.center_ = rows.mean(axis=0)
-        self.scale_ = np.maximum(rows.std(axis=0), 1e-12)
-        self.model.fit(self._scaled(rows), y)
-        return self
-
-    def partial_fit(self, X: Any, y: Any) -> StandardisedPaper:
-        """Learn more labelled rows."""
-        self.model.partial_fit(self._scaled(X), y)
-        return self
-
-    def discover(self, X: Any, *, n_novel: int | None = None) -> Outcome:
-        """Learn an unlabelled session."""
-        return outcome_of(self.model.discover(self._scaled(X), n_novel=n_novel))
-
-    def predict(self, X: Any) -> Array:
-        """Category of each row."""
-        return self.model.predict(self._scaled(X))
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes kept between sessions."""
-        return self.model.nbytes
-
-    def _scaled(self, X: Any) -> Array:
-        return np.asarray((np.asarray(X, dtype=np.float32) - self.center_) / self.scale_)
+__all__ = ["Replay"]
 
 
 class Replay:

@@ -17,8 +17,7 @@ from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items, read_items
 from vbcgcd.items.arrays import array_items, load_npz
-from vbcgcd.workspace.source import NO_SOURCE, Source
-from vbcgcd.workspace.state import State
+from vbcgcd.workspace.snapshot import State
 
 Array = NDArray[Any]
 Progress = bool | Callable[[int, int], None] | None
@@ -86,15 +85,12 @@ class Batch:
     mark : EmbedderMark
     failures : tuple of Failure
         Items that could not be embedded.
-    source : Source
-        Where the items can be found again.
     """
 
     items: Items
     vectors: Array
     mark: EmbedderMark
     failures: tuple[Failure, ...] = ()
-    source: Source = NO_SOURCE
 
     def __len__(self) -> int:
         return len(self.vectors)

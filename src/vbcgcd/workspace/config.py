@@ -9,8 +9,7 @@ from dataclasses import fields
 from typing import Any
 
 from vbcgcd.checks import check_choice, check_number
-from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.scores import check_reject
+from vbcgcd.discovery.options import Options, check_reject
 from vbcgcd.errors import InputError
 
 #: Every setting with its default.

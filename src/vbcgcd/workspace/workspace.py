@@ -11,10 +11,9 @@ from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 from vbcgcd.checks import check_number
-from vbcgcd.discovery.scores import check_n_novel, check_reject
+from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
-from vbcgcd.plain import plain
-from vbcgcd.record import SessionRecord
+from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import queries, values
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.commands import categories as change
@@ -25,10 +24,10 @@ from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.queries.categories import find_category
+from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.source import new_source, source_of
-from vbcgcd.workspace.state import Key, find_category
+from vbcgcd.workspace.snapshot import Key, Snapshot
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -178,7 +177,7 @@ class Workspace:
         with self._writing("learn") as now:
             source = new_source(now.history, "learn", data, columns, again=again)
             batch = self._batch(now, data, columns, embedding_progress, labels=labels, check=check_labelled)
-            draft = learn_draft(now, replace(batch, source=source), update_known=update_known)
+            draft = learn_draft(now, batch, source, update_known=update_known)
             return self._record(draft, {"update_known": update_known, "again": again or None, **columns})
 
     def discover(
@@ -210,7 +209,7 @@ class Workspace:
             batch = self._batch(
                 now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
             )
-            draft = discover_draft(now, replace(batch, source=source), n_novel, progress)
+            draft = discover_draft(now, batch, source, n_novel, progress)
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
@@ -257,7 +256,7 @@ class Workspace:
             find_category(now.state, key)
             source = source_of(data)
             batch = self._batch(now, data, columns, embedding_progress)
-            draft = change.split_draft(now, key, replace(batch, source=source), n_parts, names)
+            draft = change.split_draft(now, key, batch, source, n_parts, names)
             return change.category_result(self._commit(draft, columns), batch.failures)
 
     def drop(self, key: Key) -> values.CategoryResult:

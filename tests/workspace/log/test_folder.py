@@ -3,9 +3,7 @@ from pathlib import Path
 import pytest
 
 from vbcgcd.errors import DiskError, InputError, MissingFileError
-from vbcgcd.workspace.log.commits import Draft
-from vbcgcd.workspace.log.folder import is_workspace
-from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.commits import Draft, WriteLock
 from vbcgcd.workspace.log.store import Store
 
 FULL = OSError(28, "No space left on device")
@@ -25,14 +23,6 @@ def note(text):
 @pytest.fixture
 def store(tmp_path):
     return Store.create(tmp_path / "w", note("one"))
-
-
-@pytest.mark.parametrize("content", ["", "[]", "{}", '{"format": "zip"}', "\x00"])
-def test_a_folder_says_that_it_is_a_workspace(store, tmp_path, content):
-    assert is_workspace(store.path)
-    assert not is_workspace(tmp_path)
-    (tmp_path / "workspace.json").write_text(content)
-    assert not is_workspace(tmp_path)
 
 
 def test_a_place_that_is_taken(store, tmp_path):

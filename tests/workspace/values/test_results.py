@@ -3,7 +3,7 @@ import json
 import numpy as np
 
 from vbcgcd.items import Failure
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.workspace import CategoryResult, ConfigResult
 
 

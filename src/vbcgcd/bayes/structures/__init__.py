@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 from vbcgcd.bayes.structures.diagonal import Diagonal
 from vbcgcd.bayes.structures.full import Full
 from vbcgcd.bayes.student import StudentTerms
-from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 #: Name of a structure, a key of `STRUCTURES`.
 Structure = str
 
-__all__ = ["STRUCTURES", "CovarianceStructure", "Structure", "structure_of"]
+__all__ = ["STRUCTURES", "CovarianceStructure", "Structure"]
 
 
 class CovarianceStructure(Protocol):
@@ -112,18 +111,3 @@ class CovarianceStructure(Protocol):
 
 #: Every structure by name, as a function of the number of dimensions.
 STRUCTURES: Mapping[Structure, Callable[[int], CovarianceStructure]] = {"full": Full, "diagonal": Diagonal}
-
-
-def structure_of(name: Structure, dim: int) -> CovarianceStructure:
-    """The structure of this name in ``dim`` dimensions.
-
-    Examples
-    --------
-    >>> from vbcgcd.bayes import structure_of
-    >>> structure_of("full", 4).width, structure_of("diagonal", 4).width
-    (10, 4)
-    """
-    if name not in STRUCTURES:
-        names = " or ".join(map(repr, STRUCTURES))
-        raise InputError(f"The covariance structure must be {names}, got {name!r}.")
-    return STRUCTURES[name](dim)

@@ -16,8 +16,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from vbcgcd.archive import read_archive, write_archive
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file, read_archive, write_archive
 from vbcgcd.embed.cache import digest_of, item_key
 from vbcgcd.embed.devices import require
 from vbcgcd.embed.images import ImageEmbedder, vit_embedder

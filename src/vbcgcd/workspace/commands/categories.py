@@ -15,20 +15,19 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior, recover_statistics, statistics_by_label
 from vbcgcd.checks import check_number
-from vbcgcd.discovery.cluster import k_means
-from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.scores import score
+from vbcgcd.discovery.knowledge import Knowledge, score
+from vbcgcd.discovery.strategies import k_means
 from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.workspace.batch import Batch
-from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups, unique_name
-from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files
+from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups
+from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files, unique_name
 from vbcgcd.workspace.log.commits import NAMED_FAILURES, Commit, Draft
 from vbcgcd.workspace.log.files import SEGMENT, Segment
-from vbcgcd.workspace.queries.items import category_sizes
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Category, Key, NamedBy, State, describe, find_category
+from vbcgcd.workspace.queries.categories import category_sizes, describe, find_category
+from vbcgcd.workspace.queries.sources import Source
+from vbcgcd.workspace.snapshot import Category, Key, NamedBy, Snapshot, State
 from vbcgcd.workspace.values import CategoryResult
 
 Array = NDArray[Any]
@@ -90,7 +89,7 @@ def merge_posteriors(knowledge: Knowledge, rows: Sequence[int]) -> Posterior:
 
 
 def split_draft(
-    snapshot: Snapshot, key: Key, batch: Batch, n_parts: int, names: Sequence[str] | None
+    snapshot: Snapshot, key: Key, batch: Batch, source: Source, n_parts: int, names: Sequence[str] | None
 ) -> Draft:
     """Cluster the items of a batch that belong to a category; it retires and points to its parts."""
     check_number("n_parts", n_parts, low=2, whole=True)
@@ -115,7 +114,7 @@ def split_draft(
         "split",
         changes={"categories": [category.as_json() for category in (retired, *parts)], "posteriors": new_ids},
         parameters={"category": whole.id, "n_parts": n_parts},
-        summary=_split_summary(batch_facts(batch, table, scores), new_ids),
+        summary=_split_summary(batch_facts(batch, source, table, scores), new_ids),
         files={SEGMENT: Segment(posterior, tuple(new_ids))}
         | batch_files(snapshot, batch, table, after, new_ids),
     )

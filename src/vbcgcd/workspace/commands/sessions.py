@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.base import learn_base
-from vbcgcd.discovery.knowledge import Knowledge, learn_more
-from vbcgcd.discovery.novelty import FLAGGED
+from vbcgcd.discovery.geometry import FLAGGED
+from vbcgcd.discovery.knowledge import Knowledge, Scores, learn_more, score, top_two
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.scores import Scores, score, top_two
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.plain import plain
-from vbcgcd.record import SessionRecord
+from vbcgcd.labels import NONE_OF_THESE
+from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
-from vbcgcd.workspace.commands.naming import label_name, name_novel
+from vbcgcd.workspace.commands.naming import label_name, likeness, terms_of_groups
 from vbcgcd.workspace.log.commits import Content, Draft
 from vbcgcd.workspace.log.files import (
     EXCERPTS,
@@ -34,9 +33,8 @@ from vbcgcd.workspace.log.files import (
     Sample,
     Segment,
 )
-from vbcgcd.workspace.queries.contents import excerpts_of
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Category
+from vbcgcd.workspace.queries.sources import Source, excerpts_of
+from vbcgcd.workspace.snapshot import Category, NamedBy, Snapshot, State
 
 Array = NDArray[Any]
 
@@ -47,6 +45,7 @@ __all__ = [
     "check_labelled",
     "discover_draft",
     "learn_draft",
+    "unique_name",
 ]
 
 
@@ -60,7 +59,7 @@ def check_labelled(items: Items) -> None:
         )
 
 
-def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draft:
+def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_known: bool) -> Draft:
     """A labelled session.
 
     The first one is the base session: labels become categories, and the projection is fitted for good. In
@@ -71,6 +70,8 @@ def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draf
     snapshot : Snapshot
     batch : Batch
         Items without a label are left out.
+    source : Source
+        Where the items came from.
     update_known : bool
         Let known categories learn from their items.
     """
@@ -114,14 +115,18 @@ def learn_draft(snapshot: Snapshot, batch: Batch, *, update_known: bool) -> Draf
         unlabelled=n_items - len(batch),
         prior=plain(asdict(knowledge.prior)) if state.model is None else {},
         seconds=round(time.perf_counter() - start, 3),
-        **batch_facts(batch, table, scores),
+        **batch_facts(batch, source, table, scores),
     )
     files |= batch_files(snapshot, batch, table, knowledge, new_ids)
     return Draft("learn", changes=changes, record=record, files=files)
 
 
 def discover_draft(
-    snapshot: Snapshot, batch: Batch, n_novel: int | None, progress: Callable[[str], None]
+    snapshot: Snapshot,
+    batch: Batch,
+    source: Source,
+    n_novel: int | None,
+    progress: Callable[[str], None],
 ) -> Draft:
     """An unlabelled session.
 
@@ -129,6 +134,8 @@ def discover_draft(
     ----------
     snapshot : Snapshot
     batch : Batch
+    source : Source
+        Where the items came from.
     n_novel : int or None
         Number of novel categories; None estimates it.
     progress : callable
@@ -141,8 +148,7 @@ def discover_draft(
         batch.vectors,
         before,
         options,
-        categories=np.array(state.ids),
-        novel_labels=lambda n: history.next_id + np.arange(n),
+        labels_of=lambda n: np.array([*state.ids, *range(history.next_id, history.next_id + n)]),
         session=session,
         n_novel=n_novel,
         rng=options.generator(session),
@@ -159,7 +165,7 @@ def discover_draft(
         outcome,
         novel={category.id: category.name for category in novel},
         seconds=round(time.perf_counter() - start, 3),
-        **batch_facts(batch, table, scores),
+        **batch_facts(batch, source, table, scores),
     )
     return Draft(
         "discover",
@@ -186,7 +192,7 @@ def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
     )
 
 
-def batch_facts(batch: Batch, table: Assignments, scores: Scores) -> dict[str, Any]:
+def batch_facts(batch: Batch, source: Source, table: Assignments, scores: Scores) -> dict[str, Any]:
     """What a commit says about a batch: fields of a `SessionRecord`."""
     categories, counts = np.unique(table.category, return_counts=True)
     return {
@@ -199,7 +205,7 @@ def batch_facts(batch: Batch, table: Assignments, scores: Scores) -> dict[str, A
         "source": storable(batch.items.source),
         "kind": batch.items.kind,
         "columns": plain(dict(batch.items.columns)),
-        **batch.source.as_json(),
+        **source.as_json(),
     }
 
 
@@ -244,3 +250,68 @@ def _labelled(batch: Batch) -> tuple[Batch, list[str], Array]:
     names = list(dict.fromkeys(by_label))
     place = {name: row for row, name in enumerate(names)}
     return labelled, names, np.array([place[name] for name in by_label])[codes]
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """``name``, or with the first free number after it.
+
+    Examples
+    --------
+    >>> unique_name("like cat", {"like cat", "dog"})
+    'like cat (2)'
+    """
+    taken = {NONE_OF_THESE, *taken}
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def name_novel(
+    state: State,
+    knowledge: Knowledge,
+    batch: Batch,
+    assigned: Array,
+    novel: Sequence[int],
+    session: int,
+) -> list[Category]:
+    """The novel categories of a session, with automatic names.
+
+    Parameters
+    ----------
+    state : State
+        Before the session.
+    knowledge : Knowledge
+        After it.
+    batch : Batch
+    assigned : int array (N,)
+        Category of each item.
+    novel : sequence of int
+        Ids of the novel categories.
+    session : int
+    """
+    proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
+    if novel and state.config["names"] == "auto":
+        if batch.items.kind == "text":
+            groups, codes = np.unique(assigned, return_inverse=True)
+            terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
+            proposals = [(terms.get(i, ""), "terms") for i in novel]
+        elif batch.items.kind == "image":
+            proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
+    taken = [category.name for category in state.live]
+    categories: list[Category] = []
+    for i, (name, named_by) in zip(novel, proposals, strict=True):
+        unique = unique_name(name or f"novel-{i}", [*taken, *(category.name for category in categories)])
+        categories.append(Category(i, unique, named_by if name else "number", session))
+    return categories
+
+
+def _likenesses(state: State, knowledge: Knowledge, n_novel: int) -> list[str]:
+    """Names after the nearest categories that people have named, or after any if there are none."""
+    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
+    similarity = geometry.similarity(geometry.prepared(means[-n_novel:]), means[: len(state.ids)])
+    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
+    rows = by_people or list(range(len(state.ids)))
+    names = [state.live[row].name for row in rows]
+    return [likeness(similarity[k, rows], names) for k in range(n_novel)]

@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 
 from vbcgcd.archive import archive_bytes, read_archive
 from vbcgcd.bayes import Posterior
-from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.knowledge import Knowledge, model_bytes, read_model
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError
-from vbcgcd.persistence import model_bytes, read_model
-from vbcgcd.workspace.log.durable import to_json
+from vbcgcd.workspace.log.commits import to_json
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"

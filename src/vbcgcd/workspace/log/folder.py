@@ -1,54 +1,19 @@
-"""The folder of a workspace: the names in it, and how a new one appears complete or not at all."""
+"""Making the folder of a workspace: it appears complete or not at all."""
 
 from __future__ import annotations
 
 import glob
-import json
 import os
-import re
 import shutil
-import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.atomic import sync_folder
+from vbcgcd.archive import sync_folder
 from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy
-from vbcgcd.workspace.log.durable import disk_errors
-from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.commits import ABOUT, ASIDE, COMMITS, HEAD, LOCK, WriteLock, aside_name, disk_errors
 
-ABOUT, HEAD, LOCK, COMMITS, RECORD = "workspace.json", "HEAD", ".lock", "commits", "commit.json"
-FORMAT = "vbcgcd-workspace"
-#: Names of what is being written, until a rename makes it count.
-ASIDE = re.compile(r"\.new-[0-9a-f]{32}")
-
-__all__ = [
-    "ABOUT",
-    "ASIDE",
-    "COMMITS",
-    "FORMAT",
-    "HEAD",
-    "LOCK",
-    "RECORD",
-    "aside_name",
-    "build_folder",
-    "check_vacant",
-    "is_workspace",
-]
-
-
-def is_workspace(path: Path) -> bool:
-    """Whether a folder says that it is a workspace."""
-    try:
-        about = json.loads((path / ABOUT).read_bytes())
-    except (OSError, ValueError):
-        return False
-    return isinstance(about, dict) and about.get("format") == FORMAT
-
-
-def aside_name() -> str:
-    """A fresh name that `ASIDE` matches."""
-    return f".new-{uuid.uuid4().hex}"
+__all__ = ["build_folder", "check_vacant"]
 
 
 def build_folder(path: Path, fill: Callable[[Path], Any]) -> None:

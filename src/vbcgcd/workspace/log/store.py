@@ -24,20 +24,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import vbcgcd
-from vbcgcd.atomic import sync_folder
+from vbcgcd.archive import sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
-from vbcgcd.workspace.log.commits import VERSION, Commit, Draft, FileMark, check_version, summary_of
-from vbcgcd.workspace.log.durable import (
-    RESTORE,
-    digest,
-    disk_errors,
-    file_digest,
-    from_json,
-    replace_synced,
-    to_json,
-    write_synced,
-)
-from vbcgcd.workspace.log.folder import (
+from vbcgcd.workspace.log.commits import (
     ABOUT,
     ASIDE,
     COMMITS,
@@ -45,10 +34,24 @@ from vbcgcd.workspace.log.folder import (
     HEAD,
     LOCK,
     RECORD,
+    RESTORE,
+    VERSION,
+    Commit,
+    Draft,
+    FileMark,
+    WriteLock,
     aside_name,
-    build_folder,
+    check_version,
+    digest,
+    disk_errors,
+    file_digest,
+    from_json,
+    replace_synced,
+    summary_of,
+    to_json,
+    write_synced,
 )
-from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.folder import build_folder
 
 __all__ = ["NOTHING", "Head", "Store"]
 

@@ -9,10 +9,10 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.atomic import atomic_file, sync_folder
+from vbcgcd.archive import atomic_file, sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
-from vbcgcd.workspace.log.durable import disk_errors
-from vbcgcd.workspace.log.folder import ABOUT, COMMITS, HEAD, RECORD, build_folder
+from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD, disk_errors
+from vbcgcd.workspace.log.folder import build_folder
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.values import ExportResult
 

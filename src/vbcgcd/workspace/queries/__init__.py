@@ -1,8 +1,6 @@
 """Questions about a workspace: plain functions of a snapshot."""
 
-from vbcgcd.workspace.queries.categories import get_category, list_categories
-from vbcgcd.workspace.queries.contents import item_contents
-from vbcgcd.workspace.queries.items import count_items
+from vbcgcd.workspace.queries.categories import count_items, get_category, list_categories
 from vbcgcd.workspace.queries.overview import get_config, overview
 from vbcgcd.workspace.queries.predictions import explain, predict
 from vbcgcd.workspace.queries.sessions import (
@@ -13,6 +11,7 @@ from vbcgcd.workspace.queries.sessions import (
     list_sessions,
     next_redo,
 )
+from vbcgcd.workspace.queries.sources import item_contents
 
 __all__ = [
     "count_items",

@@ -7,13 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.log.durable import to_json
+from vbcgcd.workspace.log.commits import Commit, to_json
 from vbcgcd.workspace.log.files import SAMPLE, SKETCH, TABLE
-from vbcgcd.workspace.queries import items as queries
+from vbcgcd.workspace.queries import categories as queries
 from vbcgcd.workspace.queries import sessions
 from vbcgcd.workspace.queries.categories import list_categories
-from vbcgcd.workspace.queries.contents import stored_excerpts
+from vbcgcd.workspace.queries.sources import stored_excerpts
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import CategoryView, MapItem, Overview
 

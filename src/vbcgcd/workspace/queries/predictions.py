@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.scores import log_probabilities, refuse, score
+from vbcgcd.discovery.knowledge import Knowledge, log_probabilities, refuse, score
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.workspace.batch import Batch

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file
 from vbcgcd.checks import check_number
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from vbcgcd.items import Failure
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 from vbcgcd.workspace.values.results import Result
 
 Array = NDArray[Any]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from vbcgcd.items import Failure
-from vbcgcd.plain import plain
+from vbcgcd.record import plain
 
 __all__ = ["CategoryResult", "ConfigResult", "ExportResult", "ReportResult", "Result", "UndoResult"]
 

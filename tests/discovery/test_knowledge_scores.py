@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from vbcgcd.discovery import scores
-from vbcgcd.discovery.scores import check_n_novel, check_reject, refuse, score, top_two
+from vbcgcd.discovery.knowledge import refuse, score, top_two
+from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.errors import InputError
 
 

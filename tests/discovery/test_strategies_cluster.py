@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from vbcgcd.discovery.cluster import CLUSTERERS
+from vbcgcd.discovery.strategies import CLUSTERERS
 
 
 def blobs(each=40, n_clusters=3):

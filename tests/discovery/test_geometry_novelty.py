@@ -7,8 +7,7 @@ from scipy.stats import kstest
 from sklearn.metrics import roc_auc_score
 
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.discovery.geometry import Geometry
-from vbcgcd.discovery.novelty import Novelty
+from vbcgcd.discovery.geometry import Geometry, Novelty
 
 DIRECTION = Geometry("direction", 10.0)
 

@@ -3,9 +3,9 @@ import pytest
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, statistics_by_responsibility, volume_ratio
-from vbcgcd.discovery.fit import fit_novel
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.relabel import one_hot
+from vbcgcd.discovery.session import fit_novel
+from vbcgcd.discovery.strategies import one_hot
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from rich.cells import cell_len
 from rich.console import Console
 
 from vbcgcd.show import categories as show
-from vbcgcd.show.tables import category_table, facts, next_steps, sample_line
+from vbcgcd.words import category_table, facts, next_steps, sample_line
 from vbcgcd.workspace import CategoryInfo
 
 

@@ -3,7 +3,7 @@ import stat
 
 import pytest
 
-from vbcgcd.atomic import atomic_file
+from vbcgcd.archive import atomic_file
 
 
 @pytest.fixture

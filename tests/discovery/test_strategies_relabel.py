@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.special import softmax
 
-from vbcgcd.discovery.relabel import RELABELLERS, Densities, hard_labels, is_novel, one_hot
+from vbcgcd.discovery.strategies import RELABELLERS, Densities, hard_labels, is_novel, one_hot
 
 RESPONSIBILITY = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
 KNOWN = np.array([[-1.0, -9.0], [-9.0, -3.0], [-2.0, -2.0], [-8.0, -8.0]])

@@ -1,10 +1,9 @@
 import numpy as np
 import pytest
 
-from vbcgcd.discovery.elimination import eliminate
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture
-from vbcgcd.discovery.search import cooled
+from vbcgcd.discovery.search import cooled, eliminate
 
 DIM = 12
 
