@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.discovery.rehearsal import SAFETY, gains, rehearse
-from vbcgcd.discovery.search import Path
+from vbcgcd.discovery.rehearsal import rehearse
+from vbcgcd.discovery.search import SAFETY, Path, gains
 
 
 def path_of(likelihood, novel):

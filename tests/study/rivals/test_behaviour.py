@@ -44,8 +44,8 @@ def test_ids_never_change(learned):
     _, _, story = learned
     for (before, _, _), (after, _, outcome) in itertools.pairwise(story):
         np.testing.assert_array_equal(after[: len(before)], before)
-        np.testing.assert_array_equal(after[len(before) :], outcome.novel)
-        assert not np.isin(outcome.novel, before).any()
+        np.testing.assert_array_equal(after[len(before) :], list(outcome.novel))
+        assert not np.isin(list(outcome.novel), before).any()
 
 
 def test_only_ids_that_exist_are_given(learned, small_plans):
@@ -94,7 +94,7 @@ def test_labels_may_be_strings(name, small_data, small_plans):
     names = np.array([f"digit {c}" for c in small_data.train_y])
     method.fit(small_data.train_x[plan.base_rows], names[plan.base_rows])
     outcome = method.discover(small_data.train_x[plan.sessions[0].rows], n_novel=2)
-    assert all(isinstance(label, str) for label in outcome.novel.tolist())
+    assert all(isinstance(label, str) for label in list(outcome.novel))
     assert set(method.predict(small_data.test_x[:20]).tolist()) <= set(method.classes_.tolist())
 
 

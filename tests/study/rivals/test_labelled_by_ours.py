@@ -26,7 +26,7 @@ def test_the_rows_are_named_by_our_model(rival, small):
     expected = ours.discover(small.batch, n_novel=4)
     outcome = rival().fit(small.rows, small.labels).discover(small.batch, n_novel=4)
     np.testing.assert_array_equal(outcome.labels_, expected.labels_)
-    np.testing.assert_array_equal(outcome.novel, expected.novel)
+    np.testing.assert_array_equal(outcome.novel, list(expected.novel))
     np.testing.assert_allclose(outcome.novelty_, expected.novelty_)
 
 
