@@ -5,7 +5,7 @@ import pytest
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import read_items
-from vbcgcd.items.cells import as_floats, check_finite, is_picture, nature_of, parse_vector
+from vbcgcd.items.cells import is_picture, nature_of, parse_vector
 
 
 @pytest.mark.parametrize(
@@ -59,21 +59,6 @@ def test_pictures_are_known_by_their_ending():
 )
 def test_a_vector_is_a_list_of_numbers_or_its_json(cell, expected):
     assert parse_vector(cell) == expected
-
-
-def test_floats_keep_their_type_and_integers_become_floats():
-    assert as_floats(np.zeros((1, 1), dtype=np.float16)).dtype == np.float16
-    assert as_floats(np.zeros((1, 1), dtype=np.int8)).dtype == np.float64
-
-
-def test_the_first_value_that_is_not_finite_is_named():
-    rows = np.zeros((9000, 2), dtype=np.float16)
-    rows[5000, 1], rows[8500, 0] = np.inf, np.nan
-    names = [f"r{i}" for i in range(9000)]
-    with pytest.raises(InputError, match="in 2 of 9000 embeddings, first in item 'r5000', position 1"):
-        check_finite(rows, names, "s")
-    rows[[5000, 8500]] = 6e4
-    check_finite(rows, names, "s")
 
 
 def write(folder: Path, name: str, text: str) -> Path:

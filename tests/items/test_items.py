@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.items.items import as_labels, is_missing
+from vbcgcd.items.items import as_floats, as_labels, check_finite, is_missing
 
 
 @pytest.fixture
@@ -111,3 +111,18 @@ def test_anything_else_is_refused(cells, words):
 @given(st.lists(st.integers(-(10**17), 10**17), min_size=1))
 def test_integers_survive_being_written(values):
     assert as_labels([str(v) for v in values], source="s", typed=False).tolist() == values
+
+
+def test_floats_keep_their_type_and_integers_become_floats():
+    assert as_floats(np.zeros((1, 1), dtype=np.float16)).dtype == np.float16
+    assert as_floats(np.zeros((1, 1), dtype=np.int8)).dtype == np.float64
+
+
+def test_the_first_value_that_is_not_finite_is_named():
+    rows = np.zeros((9000, 2), dtype=np.float16)
+    rows[5000, 1], rows[8500, 0] = np.inf, np.nan
+    names = [f"r{i}" for i in range(9000)]
+    with pytest.raises(InputError, match="in 2 of 9000 embeddings, first in item 'r5000', position 1"):
+        check_finite(rows, names, "s")
+    rows[[5000, 8500]] = 6e4
+    check_finite(rows, names, "s")

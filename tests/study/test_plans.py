@@ -13,6 +13,7 @@ from vbcgcd.study.plans import (
     PlanOrigin,
     check_plan,
     make_plan,
+    paper_dataset,
     random_plan,
     read_plan,
     write_plan,
@@ -202,3 +203,10 @@ def test_a_plan_without_an_origin_is_read(tmp_path):
     assert again.digest == plan.digest
     assert again.origin == PlanOrigin()
     assert check_plan(again, Y)
+
+
+def test_the_papers_datasets_are_recognised():
+    assert paper_dataset("cifar100-efficientnet-lite0") == "cifar100"
+    assert paper_dataset("Tiny-ImageNet") == "tinyimagenet"
+    assert paper_dataset("CUB_200_2011") == "cub200"
+    assert paper_dataset("clinc150-minilm") is None

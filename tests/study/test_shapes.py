@@ -3,7 +3,7 @@ import pytest
 
 from vbcgcd import InputError
 from vbcgcd.study.plans import make_plan
-from vbcgcd.study.shapes import PlanShape, class_order, paper_dataset, shape_by_shares, shape_of
+from vbcgcd.study.shapes import PlanShape, class_order, shape_by_shares, shape_of
 
 # dataset, classes, rows of a class: labelled classes, new classes, rows of each, rows of a known class
 PAPER = {
@@ -107,10 +107,3 @@ def test_unknown_names_are_refused():
         shape_of("b50t6", y)
     with pytest.raises(InputError, match="random"):
         make_plan(y, shape_of("b50t5", y), order="sorted")
-
-
-def test_the_papers_datasets_are_recognised():
-    assert paper_dataset("cifar100-efficientnet-lite0") == "cifar100"
-    assert paper_dataset("Tiny-ImageNet") == "tinyimagenet"
-    assert paper_dataset("CUB_200_2011") == "cub200"
-    assert paper_dataset("clinc150-minilm") is None

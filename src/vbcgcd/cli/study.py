@@ -155,8 +155,8 @@ def plan(
     Example: vbcgcd study plan --data tickets.csv --labelled-share 0.3 --sessions 8 -o plan.json
     """
     from vbcgcd.study.datasets import load_labels
-    from vbcgcd.study.plans import check_plan, make_plan, write_plan
-    from vbcgcd.study.shapes import paper_dataset, shape_by_shares, shape_of
+    from vbcgcd.study.plans import check_plan, make_plan, paper_dataset, write_plan
+    from vbcgcd.study.shapes import shape_by_shares, shape_of
 
     y, dataset = load_labels(data)
     if name is not None:

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.cells import as_floats, check_finite
-from vbcgcd.items.items import Items, as_labels, check_kind
+from vbcgcd.items.items import Items, as_floats, as_labels, check_finite, check_kind
 
 Array = NDArray[Any]
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.items import is_missing
+from vbcgcd.items.items import as_floats, is_missing
 from vbcgcd.items.tables import Block, Cells, TableFile
 
 Array = NDArray[Any]
@@ -22,8 +22,6 @@ PICTURES = frozenset({".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", "
 __all__ = [
     "PICTURES",
     "Nature",
-    "as_floats",
-    "check_finite",
     "is_picture",
     "nature_of",
     "parse_vector",
@@ -157,26 +155,6 @@ def _numbers(cells: Cells, name: str, block: Block, table: TableFile) -> Array:
                 f"Column {name!r} of {table.path}, {table.unit} {place}: {_quote(cell)} is not a number."
             ) from None
     return np.array([float(cell) for cell in cells])
-
-
-def as_floats(rows: Array) -> Array:
-    """Numbers (N, d) as floats; floats keep their type."""
-    return rows if rows.dtype.kind == "f" else rows.astype(np.float64)
-
-
-def check_finite(rows: Array, references: Sequence[str], source: str) -> None:
-    """Raise where an embedding (N, d) holds NaN or infinity."""
-    # Block by block, so that no mask of all N * d values is held in memory.
-    blocks = [np.isfinite(rows[i : i + 4096]).all(axis=1) for i in range(0, len(rows), 4096)]
-    finite = np.concatenate([np.ones(0, dtype=bool), *blocks])
-    if finite.all():
-        return
-    row = int(np.argmin(finite))
-    position = int(np.argmin(np.isfinite(rows[row])))
-    raise InputError(
-        f"{source} holds NaN or infinity in {int((~finite).sum())} of {len(rows)} embeddings, first in item "
-        f"{references[row]!r}, position {position}; remove these rows or embed them again."
-    )
 
 
 def _quote(cell: Any) -> str:

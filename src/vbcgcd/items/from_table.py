@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.cells import check_finite, nature_of, vectors_of
+from vbcgcd.items.cells import nature_of, vectors_of
 from vbcgcd.items.columns import Columns, choose_columns
-from vbcgcd.items.items import Items, as_labels, is_missing
+from vbcgcd.items.items import Items, as_labels, check_finite, is_missing
 from vbcgcd.items.parquet import ParquetTable
 from vbcgcd.items.tables import TABLES, Block, DelimitedTable, JsonlTable, TableFile
 

@@ -1,4 +1,4 @@
-"""Items of one kind (pictures, texts or embeddings), their labels, and items that could not be used."""
+"""Items of one kind (pictures, texts or embeddings), checks of their values and labels, and failed items."""
 
 from __future__ import annotations
 
@@ -23,7 +23,17 @@ KINDS = ("image", "text", "embedding")
 LONGEST_LABEL = 1000
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 
-__all__ = ["KINDS", "Column", "Failure", "Items", "as_labels", "check_kind", "is_missing"]
+__all__ = [
+    "KINDS",
+    "Column",
+    "Failure",
+    "Items",
+    "as_floats",
+    "as_labels",
+    "check_finite",
+    "check_kind",
+    "is_missing",
+]
 
 
 @dataclass(frozen=True)
@@ -131,6 +141,26 @@ def check_kind(kind: str | None) -> None:
     """Raise unless ``kind`` is a kind of items."""
     if kind not in KINDS:
         raise InputError(f"kind must be one of {', '.join(map(repr, KINDS))}, got {kind!r}.", option="kind")
+
+
+def as_floats(rows: Array) -> Array:
+    """Numbers (N, d) as floats; floats keep their type."""
+    return rows if rows.dtype.kind == "f" else rows.astype(np.float64)
+
+
+def check_finite(rows: Array, references: Sequence[str], source: str) -> None:
+    """Raise where an embedding (N, d) holds NaN or infinity."""
+    # Block by block, so that no mask of all N * d values is held in memory.
+    blocks = [np.isfinite(rows[i : i + 4096]).all(axis=1) for i in range(0, len(rows), 4096)]
+    finite = np.concatenate([np.ones(0, dtype=bool), *blocks])
+    if finite.all():
+        return
+    row = int(np.argmin(finite))
+    position = int(np.argmin(np.isfinite(rows[row])))
+    raise InputError(
+        f"{source} holds NaN or infinity in {int((~finite).sum())} of {len(rows)} embeddings, first in item "
+        f"{references[row]!r}, position {position}; remove these rows or embed them again."
+    )
 
 
 def is_missing(cell: Any) -> bool:

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.model import CategoryDiscoverer
-from vbcgcd.study.datasets.arrays import Dataset
+from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.methods import METHODS
-from vbcgcd.study.plans import Plan
+from vbcgcd.study.plans import Plan, paper_dataset
 from vbcgcd.study.published import paper_experiment, published
 from vbcgcd.study.records import RunRecord
-from vbcgcd.study.shapes import paper_dataset
 from vbcgcd.study.traces import (
     ProgressTrace,
     estimates_of,

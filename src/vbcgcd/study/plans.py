@@ -20,11 +20,18 @@ from numpy.typing import NDArray
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.record import plain
-from vbcgcd.study.datasets.arrays import labels_digest
+from vbcgcd.study.datasets.labelled import labels_digest
 from vbcgcd.study.shapes import PlanShape, class_order
 
 Array = NDArray[Any]
 FORMAT = 1
+#: Spellings of the paper's datasets in the names of files.
+_SPELLINGS = {
+    "cifar100": ("cifar100", "cifar-100", "cifar_100"),
+    "tinyimagenet": ("tinyimagenet", "tiny-imagenet", "tiny_imagenet"),
+    "imagenet100": ("imagenet100", "imagenet-100", "imagenet_100"),
+    "cub200": ("cub200", "cub-200", "cub_200"),
+}
 
 __all__ = [
     "Plan",
@@ -32,6 +39,7 @@ __all__ = [
     "PlannedSession",
     "check_plan",
     "make_plan",
+    "paper_dataset",
     "random_plan",
     "read_plan",
     "write_plan",
@@ -123,6 +131,18 @@ class Plan:
             "base_rows": self.base_rows.tolist(),
             "sessions": [{"novel": s.novel.tolist(), "rows": s.rows.tolist()} for s in self.sessions],
         }
+
+
+def paper_dataset(name: str) -> str | None:
+    """Which of the paper's four datasets a name stands for, or None.
+
+    Examples
+    --------
+    >>> paper_dataset("CIFAR-100 (EfficientNet-Lite0)")
+    'cifar100'
+    """
+    lower = name.lower().replace(" ", "")
+    return next((d for d, spellings in _SPELLINGS.items() if any(s in lower for s in spellings)), None)
 
 
 def make_plan(y: Array, shape: PlanShape, *, order: str = "random", seed: int = 0) -> Plan:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.study.datasets.arrays import Dataset
+from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import Plan, check_plan
 from vbcgcd.study.protocol import Method, Run, outcome_of

@@ -20,7 +20,6 @@ __all__ = [
     "PAPER_ROWS",
     "PlanShape",
     "class_order",
-    "paper_dataset",
     "shape_by_shares",
     "shape_of",
 ]
@@ -33,12 +32,6 @@ PAPER_ROWS = {
     "tinyimagenet": (200, 400, 25),
     "imagenet100": (100, 1000, 60),
     "cub200": (200, 25, 5),
-}
-_SPELLINGS = {
-    "cifar100": ("cifar100", "cifar-100", "cifar_100"),
-    "tinyimagenet": ("tinyimagenet", "tiny-imagenet", "tiny_imagenet"),
-    "imagenet100": ("imagenet100", "imagenet-100", "imagenet_100"),
-    "cub200": ("cub200", "cub-200", "cub_200"),
 }
 #: Shares for other datasets: those of CIFAR-100, where 400 of 500 rows are used and 25 come back.
 TRAIN_SHARE, KNOWN_SHARE = 0.8, 0.05
@@ -88,18 +81,6 @@ class PlanShape:
     def known_rows_of(self, n_held: int) -> int:
         """Rows of a known class in a session, where ``n_held`` were held back."""
         return min(self.known_rows, n_held)
-
-
-def paper_dataset(name: str) -> str | None:
-    """Which of the paper's four datasets a name stands for, or None.
-
-    Examples
-    --------
-    >>> paper_dataset("CIFAR-100 (EfficientNet-Lite0)")
-    'cifar100'
-    """
-    lower = name.lower().replace(" ", "")
-    return next((d for d, spellings in _SPELLINGS.items() if any(s in lower for s in spellings)), None)
 
 
 def shape_of(plan: str, y: Array, *, dataset: str | None = None) -> PlanShape:

@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 from vbcgcd.errors import InputError
 from vbcgcd.study.datasets import Dataset, load_dataset
 from vbcgcd.study.experiments import EXPERIMENTS, with_methods
-from vbcgcd.study.plans import Plan, check_plan, make_plan, read_plan
+from vbcgcd.study.plans import Plan, check_plan, make_plan, paper_dataset, read_plan
 from vbcgcd.study.protocol import Experiment, Run, Variant
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
 from vbcgcd.study.rendering import ResultTable
 from vbcgcd.study.runner import execute
-from vbcgcd.study.shapes import NAMED_PLANS, paper_dataset, shape_of
+from vbcgcd.study.shapes import NAMED_PLANS, shape_of
 from vbcgcd.study.tables import make_tables
 from vbcgcd.validation import check_choice, check_number
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 import vbcgcd
+from vbcgcd.study.plans import paper_dataset
 from vbcgcd.study.protocol import Experiment
 from vbcgcd.study.records import RunRecord, SessionEvaluation
 from vbcgcd.study.rendering import ResultTable, Row
 from vbcgcd.study.scoring import PROTOCOLS
-from vbcgcd.study.shapes import paper_dataset
 from vbcgcd.validation import check_choice
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import posterior_of, statistics_by_label
 from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.model import CategoryDiscoverer
-from vbcgcd.study.datasets.arrays import Dataset
+from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.plans import Plan
 from vbcgcd.study.protocol import outcome_of
 from vbcgcd.study.scoring import FrozenMatch, score_session

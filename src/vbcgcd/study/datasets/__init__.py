@@ -1,7 +1,6 @@
 """Labelled datasets with a train and a test part, from their ordinary layouts on disk."""
 
-from vbcgcd.study.datasets.arrays import Dataset
-from vbcgcd.study.datasets.labelled import LabelledItems
+from vbcgcd.study.datasets.labelled import Dataset, LabelledItems
 from vbcgcd.study.datasets.load import LAYOUTS, dataset_parts, load_dataset, load_items, load_labels
 
 __all__ = [

@@ -1,7 +1,8 @@
-"""What every layout gives: labelled items in a train and a test part, and the split into the two."""
+"""Labelled data in a train and a test part: as items, as the arrays of a study, and as an ``.npz`` file."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -12,17 +13,25 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
+from vbcgcd.items.arrays import array_items, load_npz
 from vbcgcd.validation import check_number
 
 Array = NDArray[Any]
 TEST_SHARE = 0.2
+_PARTS = ("train_x", "train_y", "test_x", "test_y")
+_EXPECTS = (
+    "the arrays train_x, train_y, test_x, test_y, or x and y, and optionally names (the names of the classes)"
+)
 
 __all__ = [
+    "LAYOUTS",
     "TEST_SHARE",
+    "Dataset",
     "LabelledItems",
     "Layout",
     "check_labelled",
     "encode_labels",
+    "labels_digest",
     "natural_order",
     "split_items",
     "stratified",
@@ -83,6 +92,58 @@ class LabelledItems:
     def kind(self) -> str:
         """Kind of the items: "image", "text" or "embedding"."""
         return self.train.kind
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Embeddings with labels: training rows that arrive in sessions, test rows for scoring.
+
+    Parameters
+    ----------
+    train_x, test_x : array (N, d)
+        Embeddings.
+    train_y, test_y : array (N,)
+        Their true classes.
+    name : str
+        Name of the dataset in tables and records.
+    class_names : tuple of str
+        Names of the classes where labels are codes; empty where labels are names themselves.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> data = Dataset(np.eye(4), np.arange(4), np.eye(4), np.arange(4), "corners", ("a", "b", "c", "d"))
+    >>> data.class_name(2)
+    'c'
+    """
+
+    train_x: Array
+    train_y: Array
+    test_x: Array
+    test_y: Array
+    name: str = "data"
+    class_names: tuple[str, ...] = ()
+
+    def class_name(self, label: Any) -> str:
+        """Name of the class with this label."""
+        is_code = isinstance(label, int | np.integer) and 0 <= label < len(self.class_names)
+        return self.class_names[label] if is_code else str(label)
+
+    @property
+    def digest(self) -> str:
+        """Fingerprint of all four arrays; the type of the labels does not matter."""
+        total = hashlib.sha256()
+        for x, y in ((self.train_x, self.train_y), (self.test_x, self.test_y)):
+            values = np.ascontiguousarray(x, dtype=np.float64 if x.dtype == np.float64 else np.float32)
+            total.update(f"{values.shape} {labels_digest(y)}".encode())
+            total.update(values.tobytes())
+        return total.hexdigest()[:16]
+
+
+def labels_digest(y: Array) -> str:
+    """Fingerprint of labels; the row numbers of a plan are valid for these training labels only."""
+    values = np.asarray(y)
+    return hashlib.sha256("\n".join(map(str, values.tolist())).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -230,3 +291,49 @@ def split_items(
             "at least two."
         )
     return items.take(~test), items.take(test)
+
+
+def _has_parts(path: Path, column: str | None) -> bool:
+    return bool(load_npz(path, [], maybe=["test_y"]))
+
+
+def _load_file(
+    path: Path, *, name: str | None = None, test_share: float | None = None, seed: int | None = None
+) -> LabelledItems:
+    """Integer labels are codes into ``names``; without names, labels are their own names."""
+    arrays = load_npz(path, [], maybe=[*_PARTS, "x", "y", "names"])
+    wanted = _PARTS if any(part in arrays for part in _PARTS) else ("x", "y")
+    missing = [part for part in wanted if part not in arrays]
+    if missing:
+        raise InputError(f"{path} lacks {', '.join(missing)}. Expected: {_EXPECTS}.")
+    names = _class_names(arrays.get("names"), path)
+    if wanted == _PARTS:
+        if test_share is not None or seed is not None:
+            raise InputError(
+                f"test_share and seed are for arrays without a split, but {path} has a test part.",
+                option="seed" if test_share is None else "test_share",
+            )
+        train, test = (_part_items(arrays, path, f"{part}_") for part in ("train", "test"))
+    else:
+        train, test = split_items(_part_items(arrays, path, ""), test_share=test_share, seed=seed)
+    return encode_labels(name or path.stem, train, test, names)
+
+
+def _part_items(arrays: dict[str, Any], path: Path, prefix: str) -> Items:
+    return array_items(
+        arrays[f"{prefix}x"],
+        source=f"{path} ({prefix}x)",
+        labels=arrays[f"{prefix}y"],
+        columns={"x": f"{prefix}x", "label": f"{prefix}y"},
+    )
+
+
+def _class_names(names: Any, path: Path) -> list[str] | None:
+    if names is None:
+        return None
+    if names.ndim != 1 or names.dtype.kind != "U" or len(set(names.tolist())) < len(names):
+        raise InputError(f"The array names of {path} must hold distinct strings, one for each class.")
+    return list(names.tolist())
+
+
+LAYOUTS = (Layout("npz", _EXPECTS, _load_file, ("test_share", "seed"), has_parts=_has_parts),)

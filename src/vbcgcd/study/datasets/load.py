@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items import Items, read_items
-from vbcgcd.study.datasets.arrays import Dataset
-from vbcgcd.study.datasets.labelled import LabelledItems, Layout
+from vbcgcd.study.datasets.labelled import Dataset, LabelledItems, Layout
 from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
@@ -25,7 +24,7 @@ _MODULES = {
     "cub200": "listed",
     "imagenet100": "class_folders",
     "class-folders": "class_folders",
-    "npz": "arrays",
+    "npz": "labelled",
     "table": "tables",
     "folder": "class_folders",
 }
