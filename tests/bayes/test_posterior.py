@@ -162,3 +162,9 @@ def test_log_determinants_survive_where_determinants_do_not(structure, variance,
     if dim == 384:
         with np.errstate(all="ignore"):
             assert np.linalg.det(covariance) in (0.0, np.inf)
+
+
+def test_no_rows_have_no_deviation():
+    prior = Prior(dim=3, nu=10.0)
+    posterior = posterior_of(prior, Statistics.empty(2, 3))
+    assert np.isnan(deviation(prior, posterior)).all()

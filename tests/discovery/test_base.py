@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.bayes import choose_strength, statistics_by_label
 from vbcgcd.discovery import base
+from vbcgcd.discovery.options import Options
 
 
 def many(n_categories=40, dim=6):
@@ -95,3 +99,66 @@ def test_novelty_is_calibrated_with_fewer_rows_than_dimensions(seed):
     novelty = model.novelty(drawn(60)[0])
     assert 0.3 < np.median(novelty) < 0.7  # 0.5 if uniform; it was below 0.2
     assert 0.01 < np.mean(novelty > 0.95) < 0.15
+
+
+def test_the_spread_of_sizes_is_their_squared_coefficient_of_variation(small):
+    sizes = (30, 12, 20, 6)
+    chosen = np.concatenate([np.flatnonzero(small.labels == k)[:n] for k, n in enumerate(sizes)])
+    model = CategoryDiscoverer(n_components=8).fit(small.rows[chosen], small.labels[chosen])
+    assert model.knowledge_.size_spread == pytest.approx(np.var(sizes) / np.mean(sizes) ** 2)
+
+
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_the_prior_expects_the_variance_of_its_space(small, covariance):
+    def variance(**options):
+        model = CategoryDiscoverer(covariance=covariance, **options).fit(small.rows, small.labels)
+        return model, model.prior_.variance
+
+    assert variance()[1] == 1.0
+    assert variance(prior_variance=3.0)[1] == 3.0
+    assert variance(whiten=False, prior_strength="weakest")[1] == 1.0
+    model, expected = variance(whiten=False)
+    reduced = model.reducer_.transform(small.rows)
+    within = np.concatenate(
+        [reduced[small.labels == k] - reduced[small.labels == k].mean(0) for k in range(6)]
+    )
+    assert expected == pytest.approx((within**2).sum() / (len(within) - 6) / within.shape[1], rel=1e-6)
+
+
+def test_the_strength_is_chosen_by_the_rule_that_is_named(small):
+    def strength(**options):
+        model = CategoryDiscoverer(n_components=10, **options).fit(small.rows, small.labels)
+        statistics = statistics_by_label(
+            model.reducer_.transform(small.rows, dtype=np.float32),
+            small.labels,
+            6,
+            structure=model.prior_.structure,
+        )
+        return model.prior_.nu, choose_strength(replace(model.prior_, nu=0.0), statistics).nu
+
+    assert len({strength()[0], strength(prior_strength="evidence")[0]}) == 2
+    for options in ({"prior_strength": "evidence"}, {"covariance": "diagonal"}, {"metric": "euclidean"}):
+        nu, by_evidence = strength(**options)
+        assert nu == pytest.approx(by_evidence, rel=0.05)
+    assert strength(prior_strength=40.0)[0] == 40.0
+    assert strength(prior_strength="weakest")[0] == 12.0
+
+
+def test_at_most_so_many_are_chosen_evenly():
+    np.testing.assert_array_equal(base._spread_out(np.arange(5), 5), np.arange(5))
+    np.testing.assert_array_equal(base._spread_out(np.arange(5), 9), np.arange(5))
+    np.testing.assert_array_equal(base._spread_out(np.arange(10, 21), 3), [10, 15, 20])
+
+
+def test_rows_to_leave_out_belong_to_the_chosen_categories(small):
+    sizes = np.bincount(small.labels)
+    options = Options(n_components=8)
+    learner = base._Base(small.rows, small.labels, base._reducer(small.rows, small.labels, options), options)
+    chosen = np.array([4, 1])
+    left_out = learner._left_out(chosen, np.random.default_rng(0))
+    assert len(left_out.rows) == sizes[4] + sizes[1]
+    np.testing.assert_array_equal(np.bincount(left_out.labels), sizes[chosen])
+    members = learner.reducer.transform(small.rows[small.labels == 4])
+    own = left_out.rows[left_out.labels == 0]
+    np.testing.assert_allclose(np.sort(own, axis=0), np.sort(members, axis=0), rtol=1e-5, atol=1e-6)
+    assert left_out.pooled_weight == pytest.approx((1 - learner.reducer.shrinkage) / (len(small.rows) - 6))

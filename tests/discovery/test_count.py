@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.bayes import log_evidence, posterior_of, statistics_by_label
 from vbcgcd.discovery import count as count_module
 from vbcgcd.discovery.count import COUNTERS
+from vbcgcd.discovery.search import CategoryPrice, Path
 from vbcgcd.record import CountCurve
 
 DIM, N_KNOWN, N_NOVEL = 40, 20, 5
@@ -221,3 +223,58 @@ def test_the_estimate_does_not_depend_on_the_order_and_repeats(small, count):
     ]
     assert reports[0].count.chosen == reports[1].count.chosen
     np.testing.assert_array_equal(reports[0].count.scores, reports[1].count.scores)
+
+
+def path_of(gain, novel=40.0):
+    """A path on which the k-th category gains ``gain[k - 1]`` nats, all of ``novel`` rows in all."""
+    likelihood = np.concatenate([[0.0], np.cumsum(gain)])[::-1]
+    size = np.arange(len(gain), -1, -1)
+    return Path(size, likelihood, np.where(size > 0, novel, 0.0), {}, True)
+
+
+@pytest.mark.parametrize(
+    ("gain", "outliers", "chosen"),
+    [
+        ((100, 60, 40, 2, 1), 0.0, 3),  # per row of an average category: 2.5, 3, 3, 0.2, 0.125
+        ((100, 2, 1, 1, 1), 0.0, 1),
+        ((1, 1, 1, 1, 1), 0.0, 0),
+        ((40, 2, 60, 2, 1), 0.0, 3),  # a dip on the way is no end
+        ((100, 60, 40, 2, 1), 7.0, 1),  # not far beyond what outliers could give: one is believed
+        ((1, 2, 3, 1, 1), 7.0, 0),
+    ],
+    ids=str,
+)
+def test_the_number_is_that_up_to_which_categories_pay(gain, outliers, chosen):
+    path, price = path_of(gain), CategoryPrice(1.0, np.array([outliers, 0.0]))
+
+    class Rows:
+        total = 100.0
+
+    scores = count_module._worth(path_of(gain), Rows.total, CategoryPrice(1.0, np.zeros(2)))
+    assert count_module._choose(scores, path, price, Rows) == chosen
+
+
+def test_worth_is_the_sum_of_gains_less_prices():
+    price = CategoryPrice(1.5, np.zeros(2))
+    worth = count_module._worth(path_of((100, 60, 40)), 100.0, price)
+    np.testing.assert_allclose(worth, np.cumsum([0, 100 / 40 - 1.5, 60 / 20 - 1.5, 40 / (40 / 3) - 1.5]))
+
+
+def test_the_ratio_is_the_evidence_of_one_category_against_two(fitted, small):
+    reduced = fitted.knowledge_.reduced(small.batch)
+    problem = count_module.CountProblem(
+        reduced, np.zeros(len(reduced)), None, lambda: None, fitted.knowledge_, np.random.default_rng(0)
+    )
+    parts = [statistics_by_label(reduced, np.where(small.truth == k, 0, -1), 1) for k in (7, 8)]
+    values = [float(log_evidence(fitted.prior_, posterior_of(fitted.prior_, part))[0]) for part in parts]
+    both = float(log_evidence(fitted.prior_, posterior_of(fitted.prior_, parts[0] + parts[1]))[0])
+    assert count_module._ratio(problem, parts, values, 0, 1) == pytest.approx(both - sum(values))
+
+
+def test_the_curve_of_merges_falls_from_the_chosen_number(small, monkeypatch):
+    ratios = iter([2.0, -1.0])
+    monkeypatch.setattr(count_module, "_ratio", lambda *arguments: next(ratios, -1.0))
+    model = CategoryDiscoverer(count="merge", n_components=12).fit(small.rows, small.labels)
+    curve = model.discover(small.batch).count
+    assert curve.candidates == (curve.chosen, curve.chosen + 1)
+    assert curve.scores[0] - curve.scores[1] == pytest.approx(2.0)

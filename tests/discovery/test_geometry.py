@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbcgcd.bayes.leave_one_out import LeftOut
+from vbcgcd.discovery import geometry as geometry_module
 from vbcgcd.discovery.geometry import Geometry, calibrate_geometry, left_out_similarities
 
 KINDS = ["direction", "distance"]
@@ -117,3 +118,22 @@ def test_the_kind_can_be_given(make, kind):
 def test_the_kind_given_holds_where_no_row_can_be_left_out(kind):
     left_out = LeftOut(np.empty((0, 3)), np.empty(0, dtype=int), 0.0)
     assert calibrate_geometry(np.eye(3), np.ones(3), left_out, kind).geometry.kind == kind
+
+
+@pytest.mark.parametrize("kind", ["direction", "distance"])
+def test_similarity_to_the_others_with_weights_of_any_size(kind):
+    rng = np.random.default_rng(3)
+    geometry = Geometry(kind, 2.0)
+    rows = geometry.prepared(rng.normal(size=(12, 4)))
+    weight = rng.uniform(0.2, 1.7, size=(12, 3))
+    similarity = geometry.left_out_similarity(rows, weight)
+    for i in range(12):
+        others = np.delete(np.arange(12), i)
+        means = weight[others].T @ rows[others] / weight[others].sum(axis=0)[:, None]
+        np.testing.assert_allclose(similarity[i], geometry.similarity(rows[i : i + 1], means)[0], rtol=1e-4)
+
+
+@pytest.mark.parametrize(("cosine", "expected"), [(0.5, 13.1667), (0.0, 1.0025), (0.3, 6.5637)])
+def test_the_concentration_of_directions(cosine, expected):
+    assert geometry_module._concentration(cosine, 20) == pytest.approx(expected, abs=1e-3)
+    assert geometry_module._concentration(0.05, 2) == 1.0

@@ -80,3 +80,19 @@ def test_learned_categories_are_no_longer_novel(digit_problem):
     model.discover(batch, n_novel=4)
     after = model.novelty(batch)[truth >= 6]
     assert after.mean() < 0.6 < 0.9 < before.mean()
+
+
+def test_p_values_are_those_of_the_formula():
+    q = np.array([0.2, 0.3, 0.5, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9] * 3)
+    q = np.sort(q + 0.001 * np.arange(30))
+    novelty = Novelty(DIRECTION, q)
+    floor = 1 / 60
+    assert novelty.p_value(q[:1])[0] == pytest.approx(floor)
+    assert novelty.p_value(q[[12]])[0] == pytest.approx(floor + (1 - floor) * 12 / 29)
+    scale = (q[2] - q[0]) / 2  # the lowest tenth of the quantiles
+    assert novelty.p_value(q[:1] - 3 * scale)[0] == pytest.approx(floor * np.exp(-3))
+
+
+def test_few_quantiles_have_a_tail_too():
+    novelty = Novelty(DIRECTION, np.array([0.4, 0.6, 0.9]))
+    assert novelty.p_value(np.array([0.3]))[0] == pytest.approx(np.exp(-0.1 / 0.1) / 6)

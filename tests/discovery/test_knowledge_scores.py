@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from vbcgcd.discovery import scores
+from vbcgcd.discovery import knowledge
 from vbcgcd.discovery.knowledge import refuse, score, top_two
 from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.errors import InputError
@@ -41,7 +41,7 @@ def test_a_single_category_has_no_second():
 
 @pytest.mark.parametrize("chunk_rows", [7, 4096])
 def test_scores_are_those_of_the_model(fitted, small, monkeypatch, chunk_rows):
-    monkeypatch.setattr(scores, "CHUNK_ROWS", chunk_rows)
+    monkeypatch.setattr(knowledge, "CHUNK_ROWS", chunk_rows)
     result = score(fitted.knowledge_, small.batch)
     probabilities = fitted.predict_proba(small.batch)
     np.testing.assert_array_equal(result.best, probabilities.argmax(axis=1))

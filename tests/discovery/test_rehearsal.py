@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.discovery.rehearsal import SAFETY, gains, rehearse
-from vbcgcd.discovery.search import Path
+from vbcgcd.discovery import rehearsal as rehearsal_module
+from vbcgcd.discovery.rehearsal import rehearse
+from vbcgcd.discovery.search import SAFETY, Path, gains
 
 
 def path_of(likelihood, novel):
@@ -84,3 +85,23 @@ def test_few_or_uneven_rows_are_no_trouble(sizes):
 def test_no_price_is_learned_for_other_estimators(small):
     model = CategoryDiscoverer(n_components=8, count="evidence").fit(small.rows, small.labels)
     assert model.knowledge_.price is None
+
+
+def test_the_price_lies_between_weak_real_categories_and_good_fragments(small, fitted, monkeypatch):
+    # Two hidden categories in each of three rehearsals; eliminated crowds as designed here.
+    gain = np.array([80.0, 60.0, 10.0, 6.0, 1.0, 0.5, 0.2])
+    likelihood = np.concatenate([[0.0], np.cumsum(gain)])[::-1]
+    size = np.arange(7, -1, -1)
+    crowds = []
+
+    def eliminated(mixture, crowd, rng):
+        crowds.append(crowd)
+        return Path(size, likelihood if crowd == 7 else np.zeros(8), np.where(size > 0, 42.0, 0.0), {}, True)
+
+    monkeypatch.setattr(rehearsal_module, "eliminate", eliminated)
+    result = price(fitted, small.rows, small.labels)
+    assert crowds == [7, 8] * 3
+    worth = gain / (42.0 / np.arange(1, 8))
+    real, fragment = worth[1:2].mean(), worth[2:4].mean()  # from 0.6 of the number on, up to 1.6 of it
+    assert result.per_row == pytest.approx(np.sqrt(real * fragment))
+    np.testing.assert_array_equal(result.outliers, np.zeros(7))

@@ -113,3 +113,8 @@ def test_a_row_is_novel_from_one_half_on():
     np.testing.assert_array_equal(is_novel(start), [True, False, True, True])
     np.testing.assert_array_equal(hard_labels(start), [0, -1, 1, 0])
     np.testing.assert_array_equal(hard_labels(np.zeros((3, 0))), [-1, -1, -1])
+
+
+def test_a_category_with_enough_confident_rows_learns_from_no_others():
+    start = np.array([[0.9], [0.8], [0.75], [0.6], [0.2]])
+    np.testing.assert_array_equal(teaching(start)[:, 0], [1, 1, 1, 0, 0])

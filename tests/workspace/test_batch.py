@@ -7,7 +7,7 @@ from vbcgcd.items import Items
 from vbcgcd.workspace import Workspace, batch
 from vbcgcd.workspace.batch import EmbedderMark, Embedding
 from vbcgcd.workspace.config import DEFAULTS
-from vbcgcd.workspace.state import State
+from vbcgcd.workspace.snapshot import State
 
 TEXTS = ["card card", "card here", "rain rain", "rain now"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from vbcgcd.errors import DiskError, InputError, WorkspaceBusy
 from vbcgcd.workspace import Workspace
-from vbcgcd.workspace.log.disk import WriteLock
+from vbcgcd.workspace.log.commits import WriteLock
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 PREDICT = """

@@ -322,7 +322,7 @@ def check_data(data: Path) -> Path:
 def find_workspace(folder: Path | None) -> Path:
     """The workspace of a command: ``folder``, or the current folder or the nearest one above it."""
     if folder is not None:
-        from vbcgcd.workspace.log.disk import ABOUT
+        from vbcgcd.workspace.log.commits import ABOUT
 
         if (folder / ABOUT).exists():  # opening it tells what is wrong with it
             return folder
@@ -354,7 +354,7 @@ def new_folder(path: Path) -> Path:
 
 
 def _is_workspace(path: Path) -> bool:
-    from vbcgcd.workspace.log.disk import is_workspace
+    from vbcgcd.workspace.log.commits import is_workspace
 
     return is_workspace(path)
 

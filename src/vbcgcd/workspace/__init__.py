@@ -1,8 +1,7 @@
 """A directory that lives for years: sessions, categories with names, undo, and queries for reports."""
 
 from vbcgcd.record import SessionRecord
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Category
+from vbcgcd.workspace.snapshot import Category, Snapshot
 from vbcgcd.workspace.values import (
     Candidate,
     CategoryCount,

@@ -17,7 +17,7 @@ from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items, read_items
 from vbcgcd.items.arrays import array_items, load_npz
-from vbcgcd.workspace.state import State
+from vbcgcd.workspace.snapshot import State
 
 Array = NDArray[Any]
 Progress = bool | Callable[[int, int], None] | None

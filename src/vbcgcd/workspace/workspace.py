@@ -24,10 +24,10 @@ from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Key, find_category
+from vbcgcd.workspace.snapshot import Key, Snapshot
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")

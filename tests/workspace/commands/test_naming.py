@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.commands.naming import check_name, distinctive_terms, label_name, likeness, unique_name
+from vbcgcd.workspace.commands.naming import check_name, distinctive_terms, label_name, likeness
+from vbcgcd.workspace.commands.sessions import unique_name
 
 
 @pytest.mark.parametrize("name", ["", "   ", None, 3, "a\nb", "a\x00b", "x" * 201, "none of these", "\ud800"])

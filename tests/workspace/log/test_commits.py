@@ -15,7 +15,7 @@ from vbcgcd.workspace.log.commits import (
     record_of,
     summary_of,
 )
-from vbcgcd.workspace.state import Category
+from vbcgcd.workspace.snapshot import Category
 
 
 @pytest.fixture

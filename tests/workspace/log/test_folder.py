@@ -3,8 +3,7 @@ from pathlib import Path
 import pytest
 
 from vbcgcd.errors import DiskError, InputError, MissingFileError
-from vbcgcd.workspace.log.commits import Draft
-from vbcgcd.workspace.log.disk import WriteLock
+from vbcgcd.workspace.log.commits import Draft, WriteLock
 from vbcgcd.workspace.log.store import Store
 
 FULL = OSError(28, "No space left on device")

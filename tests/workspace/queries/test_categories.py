@@ -2,7 +2,7 @@ import numpy as np
 
 from vbcgcd.bayes import recover_statistics
 from vbcgcd.workspace.queries import categories
-from vbcgcd.workspace.queries.items import typical_items
+from vbcgcd.workspace.queries.categories import typical_items
 
 
 def test_neighbours_spreads_and_volumes_agree_with_the_posterior(animals):

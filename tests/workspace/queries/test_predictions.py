@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from vbcgcd.discovery import scores
+from vbcgcd.discovery import knowledge
 from vbcgcd.errors import InputError
 
 
 def test_chunks_do_not_matter(animals, blobs, monkeypatch):
     whole = animals.predict(blobs.probe)
-    monkeypatch.setattr(scores, "CHUNK_ROWS", 7)
+    monkeypatch.setattr(knowledge, "CHUNK_ROWS", 7)
     parts = animals.predict(blobs.probe)
     np.testing.assert_array_equal(whole.category, parts.category)
     np.testing.assert_allclose(whole.probability, parts.probability, rtol=1e-6)

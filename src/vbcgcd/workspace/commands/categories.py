@@ -21,14 +21,13 @@ from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
 from vbcgcd.record import plain
 from vbcgcd.workspace.batch import Batch
-from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups, unique_name
-from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files
+from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups
+from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files, unique_name
 from vbcgcd.workspace.log.commits import NAMED_FAILURES, Commit, Draft
 from vbcgcd.workspace.log.files import SEGMENT, Segment
-from vbcgcd.workspace.queries.items import category_sizes
+from vbcgcd.workspace.queries.categories import category_sizes, describe, find_category
 from vbcgcd.workspace.queries.sources import Source
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Category, Key, NamedBy, State, describe, find_category
+from vbcgcd.workspace.snapshot import Category, Key, NamedBy, Snapshot, State
 from vbcgcd.workspace.values import CategoryResult
 
 Array = NDArray[Any]

@@ -10,17 +10,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.workspace.batch import Batch
-from vbcgcd.workspace.state import Category, NamedBy, State
 
 Array = NDArray[Any]
 LONGEST = 200
@@ -38,9 +36,7 @@ __all__ = [
     "distinctive_terms",
     "label_name",
     "likeness",
-    "name_novel",
     "terms_of_groups",
-    "unique_name",
 ]
 
 
@@ -72,22 +68,6 @@ def label_name(label: Any) -> str:
             "empty for items that have none."
         )
     return name
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """``name``, or with the first free number after it.
-
-    Examples
-    --------
-    >>> unique_name("like cat", {"like cat", "dog"})
-    'like cat (2)'
-    """
-    taken = {NONE_OF_THESE, *taken}
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{name} ({number})"
-    return candidate
 
 
 def distinctive_terms(
@@ -159,52 +139,3 @@ def terms_of_groups(batch: Batch, codes: Array, n_groups: int) -> list[str]:
     if batch.items.kind != "text":
         return [""] * n_groups
     return distinctive_terms([str(text) for text in batch.items.values], codes, n_groups)
-
-
-def name_novel(
-    state: State,
-    knowledge: Knowledge,
-    batch: Batch,
-    assigned: Array,
-    novel: Sequence[int],
-    session: int,
-) -> list[Category]:
-    """The novel categories of a session, with automatic names.
-
-    Parameters
-    ----------
-    state : State
-        Before the session.
-    knowledge : Knowledge
-        After it.
-    batch : Batch
-    assigned : int array (N,)
-        Category of each item.
-    novel : sequence of int
-        Ids of the novel categories.
-    session : int
-    """
-    proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
-    if novel and state.config["names"] == "auto":
-        if batch.items.kind == "text":
-            groups, codes = np.unique(assigned, return_inverse=True)
-            terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
-            proposals = [(terms.get(i, ""), "terms") for i in novel]
-        elif batch.items.kind == "image":
-            proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
-    taken = [category.name for category in state.live]
-    categories: list[Category] = []
-    for i, (name, named_by) in zip(novel, proposals, strict=True):
-        unique = unique_name(name or f"novel-{i}", [*taken, *(category.name for category in categories)])
-        categories.append(Category(i, unique, named_by if name else "number", session))
-    return categories
-
-
-def _likenesses(state: State, knowledge: Knowledge, n_novel: int) -> list[str]:
-    """Names after the nearest categories that people have named, or after any if there are none."""
-    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
-    similarity = geometry.similarity(geometry.prepared(means[-n_novel:]), means[: len(state.ids)])
-    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
-    rows = by_people or list(range(len(state.ids)))
-    names = [state.live[row].name for row in rows]
-    return [likeness(similarity[k, rows], names) for k in range(n_novel)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -17,9 +17,10 @@ from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
+from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
-from vbcgcd.workspace.commands.naming import label_name, name_novel
+from vbcgcd.workspace.commands.naming import label_name, likeness, terms_of_groups
 from vbcgcd.workspace.log.commits import Content, Draft
 from vbcgcd.workspace.log.files import (
     EXCERPTS,
@@ -33,8 +34,7 @@ from vbcgcd.workspace.log.files import (
     Segment,
 )
 from vbcgcd.workspace.queries.sources import Source, excerpts_of
-from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.state import Category
+from vbcgcd.workspace.snapshot import Category, NamedBy, Snapshot, State
 
 Array = NDArray[Any]
 
@@ -45,6 +45,7 @@ __all__ = [
     "check_labelled",
     "discover_draft",
     "learn_draft",
+    "unique_name",
 ]
 
 
@@ -249,3 +250,68 @@ def _labelled(batch: Batch) -> tuple[Batch, list[str], Array]:
     names = list(dict.fromkeys(by_label))
     place = {name: row for row, name in enumerate(names)}
     return labelled, names, np.array([place[name] for name in by_label])[codes]
+
+
+def unique_name(name: str, taken: Iterable[str]) -> str:
+    """``name``, or with the first free number after it.
+
+    Examples
+    --------
+    >>> unique_name("like cat", {"like cat", "dog"})
+    'like cat (2)'
+    """
+    taken = {NONE_OF_THESE, *taken}
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{name} ({number})"
+    return candidate
+
+
+def name_novel(
+    state: State,
+    knowledge: Knowledge,
+    batch: Batch,
+    assigned: Array,
+    novel: Sequence[int],
+    session: int,
+) -> list[Category]:
+    """The novel categories of a session, with automatic names.
+
+    Parameters
+    ----------
+    state : State
+        Before the session.
+    knowledge : Knowledge
+        After it.
+    batch : Batch
+    assigned : int array (N,)
+        Category of each item.
+    novel : sequence of int
+        Ids of the novel categories.
+    session : int
+    """
+    proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
+    if novel and state.config["names"] == "auto":
+        if batch.items.kind == "text":
+            groups, codes = np.unique(assigned, return_inverse=True)
+            terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
+            proposals = [(terms.get(i, ""), "terms") for i in novel]
+        elif batch.items.kind == "image":
+            proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
+    taken = [category.name for category in state.live]
+    categories: list[Category] = []
+    for i, (name, named_by) in zip(novel, proposals, strict=True):
+        unique = unique_name(name or f"novel-{i}", [*taken, *(category.name for category in categories)])
+        categories.append(Category(i, unique, named_by if name else "number", session))
+    return categories
+
+
+def _likenesses(state: State, knowledge: Knowledge, n_novel: int) -> list[str]:
+    """Names after the nearest categories that people have named, or after any if there are none."""
+    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
+    similarity = geometry.similarity(geometry.prepared(means[-n_novel:]), means[: len(state.ids)])
+    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
+    rows = by_people or list(range(len(state.ids)))
+    names = [state.live[row].name for row in rows]
+    return [likeness(similarity[k, rows], names) for k in range(n_novel)]

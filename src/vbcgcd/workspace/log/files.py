@@ -21,7 +21,7 @@ from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.knowledge import Knowledge, model_bytes, read_model
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.log.disk import to_json
+from vbcgcd.workspace.log.commits import to_json
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"

@@ -11,7 +11,7 @@ from typing import Any
 
 from vbcgcd.archive import sync_folder
 from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy
-from vbcgcd.workspace.log.disk import ABOUT, ASIDE, COMMITS, HEAD, LOCK, WriteLock, aside_name, disk_errors
+from vbcgcd.workspace.log.commits import ABOUT, ASIDE, COMMITS, HEAD, LOCK, WriteLock, aside_name, disk_errors
 
 __all__ = ["build_folder", "check_vacant"]
 

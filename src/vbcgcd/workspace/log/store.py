@@ -26,8 +26,7 @@ from pathlib import Path
 import vbcgcd
 from vbcgcd.archive import sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
-from vbcgcd.workspace.log.commits import VERSION, Commit, Draft, FileMark, check_version, summary_of
-from vbcgcd.workspace.log.disk import (
+from vbcgcd.workspace.log.commits import (
     ABOUT,
     ASIDE,
     COMMITS,
@@ -36,13 +35,19 @@ from vbcgcd.workspace.log.disk import (
     LOCK,
     RECORD,
     RESTORE,
+    VERSION,
+    Commit,
+    Draft,
+    FileMark,
     WriteLock,
     aside_name,
+    check_version,
     digest,
     disk_errors,
     file_digest,
     from_json,
     replace_synced,
+    summary_of,
     to_json,
     write_synced,
 )

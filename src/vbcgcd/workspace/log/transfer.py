@@ -11,7 +11,7 @@ from typing import Any
 
 from vbcgcd.archive import atomic_file, sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
-from vbcgcd.workspace.log.disk import ABOUT, COMMITS, HEAD, RECORD, disk_errors
+from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD, disk_errors
 from vbcgcd.workspace.log.folder import build_folder
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.values import ExportResult

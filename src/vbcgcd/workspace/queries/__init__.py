@@ -1,7 +1,6 @@
 """Questions about a workspace: plain functions of a snapshot."""
 
-from vbcgcd.workspace.queries.categories import get_category, list_categories
-from vbcgcd.workspace.queries.items import count_items
+from vbcgcd.workspace.queries.categories import count_items, get_category, list_categories
 from vbcgcd.workspace.queries.overview import get_config, overview
 from vbcgcd.workspace.queries.predictions import explain, predict
 from vbcgcd.workspace.queries.sessions import (

@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.log.disk import to_json
+from vbcgcd.workspace.log.commits import Commit, to_json
 from vbcgcd.workspace.log.files import SAMPLE, SKETCH, TABLE
-from vbcgcd.workspace.queries import items as queries
+from vbcgcd.workspace.queries import categories as queries
 from vbcgcd.workspace.queries import sessions
 from vbcgcd.workspace.queries.categories import list_categories
 from vbcgcd.workspace.queries.sources import stored_excerpts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vbcgcd.record import SessionRecord
 from vbcgcd.workspace.log.commits import SESSIONS, Commit, record_of
-from vbcgcd.workspace.queries.items import commit_counts
+from vbcgcd.workspace.queries.categories import commit_counts
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import CategoryCount, Changes, CommandInfo
 

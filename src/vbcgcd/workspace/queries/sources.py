@@ -25,8 +25,7 @@ from vbcgcd.record import plain
 from vbcgcd.workspace.batch import items_of_path, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
-from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
-from vbcgcd.workspace.state import History
+from vbcgcd.workspace.snapshot import History, Snapshot, once_per_snapshot
 from vbcgcd.workspace.values import ItemContent, ItemInfo
 
 Array = NDArray[Any]

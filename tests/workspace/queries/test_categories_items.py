@@ -1,7 +1,7 @@
 import numpy as np
 
 from vbcgcd.workspace.log.files import Assignments
-from vbcgcd.workspace.queries.items import (
+from vbcgcd.workspace.queries.categories import (
     category_sizes,
     count_items,
     doubtful_items,

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from vbcgcd.errors import DiskError, WorkspaceBusy, WorkspaceDamaged
-from vbcgcd.workspace.log.disk import (
+from vbcgcd.workspace.log.commits import (
     WriteLock,
     digest,
     disk_errors,
@@ -74,7 +74,7 @@ def test_a_folder_says_that_it_is_a_workspace(animals, tmp_path, content):
 HOLD = """
 import sys, time
 from pathlib import Path
-from vbcgcd.workspace.log.disk import WriteLock
+from vbcgcd.workspace.log.commits import WriteLock
 with WriteLock(Path(sys.argv[1]), "discover"):
     print("held", flush=True)
     time.sleep(60)

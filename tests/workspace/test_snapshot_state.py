@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.state import Category, History, find_category
+from vbcgcd.workspace.queries.categories import find_category
+from vbcgcd.workspace.snapshot import Category, History
 
 
 def commit(history, command, **changes):
