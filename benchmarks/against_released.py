@@ -21,9 +21,9 @@ import torch
 
 from common import FILES, fastest, load, table
 from vbcgcd.bayes import Prior, posterior_of, statistics_by_label
-from vbcgcd.study.methods import make_method
 from vbcgcd.study.plans import make_plan
 from vbcgcd.study.rivals.adam_gaussians import Schedule, train_gaussians
+from vbcgcd.study.runner import make_method
 from vbcgcd.study.shapes import shape_of
 
 N_CATEGORIES = 5

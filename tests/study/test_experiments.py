@@ -1,8 +1,9 @@
 import pytest
 
 from vbcgcd import InputError
-from vbcgcd.study.experiments import EXPERIMENTS, with_methods
-from vbcgcd.study.methods import METHODS, make_method
+from vbcgcd.study.experiments import EXPERIMENTS, Variant, sweep, with_methods
+from vbcgcd.study.methods import METHODS, Run
+from vbcgcd.study.runner import make_method
 from vbcgcd.study.tables import KINDS
 
 
@@ -41,3 +42,13 @@ def test_options_alone_are_for_ours():
 def test_options_of_methods_that_do_not_run_are_refused(name, word):
     with pytest.raises(InputError, match=word):
         with_methods(EXPERIMENTS["main"], "ours", {name: {"x": 1}})
+
+
+def test_a_sweep_has_one_variant_for_each_value():
+    variants = sweep("D = {}", "ours", "n_components", (8, 16), number_known=False)
+    assert variants[1] == Variant("D = 16", Run("ours", {"n_components": 16}, number_known=False))
+    assert len(variants) == 2
+
+
+def test_experiments_are_listed_under_their_names():
+    assert [experiment.name for experiment in EXPERIMENTS.values()] == list(EXPERIMENTS)

@@ -5,6 +5,7 @@ import pytest
 from vbcgcd import InputError
 from vbcgcd.errors import DiskError
 from vbcgcd.study import run_study
+from vbcgcd.study.experiments import Experiment, Variant
 from vbcgcd.study.figures import (
     DATA_FIGURES,
     RUN_FIGURES,
@@ -13,7 +14,7 @@ from vbcgcd.study.figures import (
     draw_runs,
     save_figure,
 )
-from vbcgcd.study.protocol import Experiment, Run, Variant
+from vbcgcd.study.methods import Run
 
 matplotlib_figure = pytest.importorskip("matplotlib.figure")
 

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from vbcgcd.errors import DiskError
+from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import PlanOrigin
-from vbcgcd.study.protocol import Run
 from vbcgcd.study.records import (
     PlanResult,
     Results,

@@ -6,9 +6,9 @@ import pytest
 import vbcgcd
 from vbcgcd import InputError
 from vbcgcd.study import Dataset, Study, read_studies, run_study, study
-from vbcgcd.study.experiments import EXPERIMENTS
+from vbcgcd.study.experiments import EXPERIMENTS, Experiment, Variant, sweep
+from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import write_plan
-from vbcgcd.study.protocol import Experiment, Run, Variant, sweep
 from vbcgcd.study.records import Results
 
 

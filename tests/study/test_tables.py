@@ -6,8 +6,8 @@ import pytest
 import vbcgcd
 from vbcgcd import InputError
 from vbcgcd.study.experiments import EXPERIMENTS
+from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import PlanOrigin
-from vbcgcd.study.protocol import Run
 from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
 from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore
 from vbcgcd.study.tables import make_tables

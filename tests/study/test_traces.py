@@ -1,8 +1,10 @@
+import dataclasses
+
 import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.study.traces import estimates_of, progress_of_session, two_categories, unit_variance
+from vbcgcd.study.traces import estimates_of, progress_of_session, two_categories
 
 
 def test_the_end_of_the_path_is_the_learned_session(small_data, small_plans):
@@ -22,9 +24,7 @@ def test_the_end_of_the_path_is_the_learned_session(small_data, small_plans):
 
 
 def test_the_stopping_point_is_where_the_volumes_meet(small_data, small_plans):
-    trace = progress_of_session(
-        unit_variance(small_data, small_plans[0]), small_plans[0], CategoryDiscoverer.paper(n_components=16)
-    )
+    trace = progress_of_session(small_data, small_plans[0], CategoryDiscoverer.paper(n_components=16))
     crossed = np.flatnonzero(np.diff(trace.volume > trace.known_volume))
     if trace.stop is None:
         assert len(crossed) == 0
@@ -32,10 +32,17 @@ def test_the_stopping_point_is_where_the_volumes_meet(small_data, small_plans):
         assert trace.rows[crossed[0]] <= trace.stop <= trace.rows[crossed[0] + 1]
 
 
-def test_unit_variance_is_that_of_the_labelled_rows(small_data, small_plans):
-    scaled = unit_variance(small_data, small_plans[0]).train_x[small_plans[0].base_rows]
-    varied = small_data.train_x[small_plans[0].base_rows].std(axis=0) > 0
-    np.testing.assert_allclose(scaled.std(axis=0)[varied], 1, atol=1e-3)
+def test_the_papers_configuration_scales_the_rows_by_itself(small_data, small_plans):
+    base = small_data.train_x[small_plans[0].base_rows]
+    scale = np.maximum(base.std(axis=0), 1e-12)
+    train, test = ((x - base.mean(axis=0)) / scale for x in (small_data.train_x, small_data.test_x))
+    scaled = dataclasses.replace(small_data, train_x=train, test_x=test)
+    traces = [
+        progress_of_session(data, small_plans[0], CategoryDiscoverer.paper(alignment=None))
+        for data in (small_data, scaled)
+    ]
+    np.testing.assert_allclose(traces[0].volume, traces[1].volume, rtol=1e-3)
+    np.testing.assert_allclose(traces[0].all, traces[1].all, atol=0.01)
 
 
 def test_estimates_are_those_of_the_rows(small_data, small_plans):

@@ -2,15 +2,78 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.methods import expand_methods
-from vbcgcd.study.protocol import Experiment, Run, Variant, by_name, sweep
+from vbcgcd.study.methods import Run, expand_methods
 
-__all__ = ["EXPERIMENTS", "with_methods"]
+__all__ = ["EXPERIMENTS", "Experiment", "Variant", "sweep", "with_methods"]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One line of an experiment's tables.
+
+    Parameters
+    ----------
+    label : str
+    run : Run
+    second : bool
+        Whether it runs on the second embeddings (fine-tuned ones, or those of another backbone).
+    """
+
+    label: str
+    run: Run
+    second: bool = False
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A question of the paper and the runs that answer it.
+
+    Parameters
+    ----------
+    name, title, question : str
+    variants : tuple of Variant
+    tables : tuple of str
+        Kinds of tables that show it: keys of `vbcgcd.study.tables.KINDS`.
+    plan : str or None
+        Name of the plan that the experiment is about; None where it runs over any plan.
+    takes_methods : bool
+        Whether a list of methods can replace its variants.
+    """
+
+    name: str
+    title: str
+    question: str
+    variants: tuple[Variant, ...]
+    tables: tuple[str, ...] = ("summary",)
+    plan: str | None = None
+    takes_methods: bool = False
+
+
+def sweep(label: str, method: str, option: str, values: Iterable[Any], **run: Any) -> list[Variant]:
+    """One variant for each value of an option.
+
+    Parameters
+    ----------
+    label : str
+        ``{}`` in it stands for the value.
+    method, option : str
+        The method, and its option that varies.
+    values : iterable
+    **run
+        Further arguments of `Run`.
+
+    Examples
+    --------
+    >>> [variant.label for variant in sweep("R = {:g}", "recipe", "alignment", (0.0, 1.0))]
+    ['R = 0', 'R = 1']
+    """
+    return [Variant(label.format(value), Run(method, {option: value}, **run)) for value in values]
+
 
 _OURS = Variant("ours", Run("ours"))
 _LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
@@ -30,126 +93,126 @@ _ABLATION = (
     Variant("paper, no early stop", Run("paper", {"alignment": None})),
 )
 
-EXPERIMENTS = by_name(
-    (
-        Experiment(
-            "main",
-            "Main table",
-            "How accurate is each method on all, old and new classes after each session?",
-            (_OURS,),
-            ("sessions", "summary", "stream", "cost"),
-            takes_methods=True,
+_CATALOGUE = (
+    Experiment(
+        "main",
+        "Main table",
+        "How accurate is each method on all, old and new classes after each session?",
+        (_OURS,),
+        ("sessions", "summary", "stream", "cost"),
+        takes_methods=True,
+    ),
+    Experiment(
+        "forgetting",
+        "Forgetting and discovery",
+        "How much is forgotten and how much is discovered, against the supervised bound?",
+        (_OURS, Variant("recipe", Run("recipe")), Variant("paper", Run("paper"))),
+        ("forgetting",),
+        takes_methods=True,
+    ),
+    Experiment(
+        "ablation",
+        "Ablations",
+        "What is each part worth: VB, early stopping, relabelling, the Mahalanobis distance?",
+        _ABLATION,
+    ),
+    Experiment(
+        "finetuning",
+        "Ablation of fine-tuning",
+        "What is fine-tuning worth? Needs the embeddings before (--data) and after it (--second).",
+        (_OURS, Variant("ours, fine-tuned", Run("ours"), second=True)),
+    ),
+    Experiment(
+        "alignment",
+        "Target of covariance alignment",
+        "How does the target R of covariance alignment trade old against new classes?",
+        (
+            *sweep("recipe, R = {:g}", "recipe", "alignment", _LEVELS),
+            Variant("recipe, never stopped", Run("recipe", {"alignment": None})),
+            *sweep("ours, R = {:g}", "ours", "alignment", _LEVELS),
+            Variant("ours (never stopped)", Run("ours")),
         ),
-        Experiment(
-            "forgetting",
-            "Forgetting and discovery",
-            "How much is forgotten and how much is discovered, against the supervised bound?",
-            (_OURS, Variant("recipe", Run("recipe")), Variant("paper", Run("paper"))),
-            ("forgetting",),
-            takes_methods=True,
+    ),
+    Experiment(
+        "covariance",
+        "Covariance structure and dimension",
+        "What do a diagonal covariance and fewer dimensions cost, and what do they save?",
+        (
+            Variant("diagonal", Run("ours", {"covariance": "diagonal"})),
+            Variant("D up to 100", Run("ours", {"n_components": 100})),
+            Variant("D up to 200", Run("ours", {"n_components": 200})),
+            Variant("D up to 384", Run("ours")),
         ),
-        Experiment(
-            "ablation",
-            "Ablations",
-            "What is each part worth: VB, early stopping, relabelling, the Mahalanobis distance?",
-            _ABLATION,
+        ("summary", "cost"),
+    ),
+    Experiment(
+        "estimators",
+        "Estimators, every class labelled",
+        "How accurate are class means, point estimates and variational inference under supervision?",
+        (
+            Variant("class means (CM)", Run("ncm", supervised=True)),
+            Variant("point estimate (PE)", Run("pe", supervised=True)),
+            Variant("variational (VI)", Run("ours", supervised=True)),
+            Variant("shared covariance (LDA)", Run("lda", supervised=True)),
         ),
-        Experiment(
-            "finetuning",
-            "Ablation of fine-tuning",
-            "What is fine-tuning worth? Needs the embeddings before (--data) and after it (--second).",
-            (_OURS, Variant("ours, fine-tuned", Run("ours"), second=True)),
+        ("bounds",),
+    ),
+    Experiment(
+        "bounds",
+        "Supervised upper bounds and inevitable forgetting",
+        "What would full supervision reach, and how much of the labelled classes does it lose itself?",
+        (Variant("ours, supervised", Run("ours", supervised=True)),),
+        ("bounds",),
+        takes_methods=True,
+    ),
+    Experiment(
+        "long",
+        "Ten sessions (b50t10)",
+        "What do twice as many sessions, each with fewer new classes, cost?",
+        (_OURS,),
+        ("sessions", "summary"),
+        plan="b50t10",
+        takes_methods=True,
+    ),
+    Experiment(
+        "scarce",
+        "Few labelled classes (b10t9)",
+        "What if only a tenth of the classes is labelled?",
+        (_OURS,),
+        ("sessions", "summary"),
+        plan="b10t9",
+        takes_methods=True,
+    ),
+    Experiment(
+        "unknown",
+        "Unknown number of categories",
+        "What does it cost not to know how many classes are new?",
+        (
+            Variant("number given", Run("ours")),
+            *sweep("estimated: {}", "ours", "count", _COUNTS, number_known=False),
         ),
-        Experiment(
-            "alignment",
-            "Target of covariance alignment",
-            "How does the target R of covariance alignment trade old against new classes?",
-            (
-                *sweep("recipe, R = {:g}", "recipe", "alignment", _LEVELS),
-                Variant("recipe, never stopped", Run("recipe", {"alignment": None})),
-                *sweep("ours, R = {:g}", "ours", "alignment", _LEVELS),
-                Variant("ours (never stopped)", Run("ours")),
-            ),
+        ("summary", "counts"),
+    ),
+    Experiment(
+        "replay",
+        "Posteriors as replay",
+        "How close does a neural classifier come that learns only from samples of the posteriors?",
+        (
+            Variant("direct, D = 100", Run("ours", {"n_components": 100})),
+            Variant("replay, D = 100", Run("replay", {"n_components": 100})),
         ),
-        Experiment(
-            "covariance",
-            "Covariance structure and dimension",
-            "What do a diagonal covariance and fewer dimensions cost, and what do they save?",
-            (
-                Variant("diagonal", Run("ours", {"covariance": "diagonal"})),
-                Variant("D up to 100", Run("ours", {"n_components": 100})),
-                Variant("D up to 200", Run("ours", {"n_components": 200})),
-                Variant("D up to 384", Run("ours")),
-            ),
-            ("summary", "cost"),
-        ),
-        Experiment(
-            "estimators",
-            "Estimators, every class labelled",
-            "How accurate are class means, point estimates and variational inference under supervision?",
-            (
-                Variant("class means (CM)", Run("ncm", supervised=True)),
-                Variant("point estimate (PE)", Run("pe", supervised=True)),
-                Variant("variational (VI)", Run("ours", supervised=True)),
-                Variant("shared covariance (LDA)", Run("lda", supervised=True)),
-            ),
-            ("bounds",),
-        ),
-        Experiment(
-            "bounds",
-            "Supervised upper bounds and inevitable forgetting",
-            "What would full supervision reach, and how much of the labelled classes does it lose itself?",
-            (Variant("ours, supervised", Run("ours", supervised=True)),),
-            ("bounds",),
-            takes_methods=True,
-        ),
-        Experiment(
-            "long",
-            "Ten sessions (b50t10)",
-            "What do twice as many sessions, each with fewer new classes, cost?",
-            (_OURS,),
-            ("sessions", "summary"),
-            plan="b50t10",
-            takes_methods=True,
-        ),
-        Experiment(
-            "scarce",
-            "Few labelled classes (b10t9)",
-            "What if only a tenth of the classes is labelled?",
-            (_OURS,),
-            ("sessions", "summary"),
-            plan="b10t9",
-            takes_methods=True,
-        ),
-        Experiment(
-            "unknown",
-            "Unknown number of categories",
-            "What does it cost not to know how many classes are new?",
-            (
-                Variant("number given", Run("ours")),
-                *sweep("estimated: {}", "ours", "count", _COUNTS, number_known=False),
-            ),
-            ("summary", "counts"),
-        ),
-        Experiment(
-            "replay",
-            "Posteriors as replay",
-            "How close does a neural classifier come that learns only from samples of the posteriors?",
-            (
-                Variant("direct, D = 100", Run("ours", {"n_components": 100})),
-                Variant("replay, D = 100", Run("replay", {"n_components": 100})),
-            ),
-            ("sessions", "summary"),
-        ),
-        Experiment(
-            "backbone",
-            "Another backbone",
-            "What does another embedder change? Needs the same rows embedded twice (--data, --second).",
-            (_OURS, Variant("ours, second embedder", Run("ours"), second=True)),
-            ("sessions", "summary"),
-        ),
-    )
+        ("sessions", "summary"),
+    ),
+    Experiment(
+        "backbone",
+        "Another backbone",
+        "What does another embedder change? Needs the same rows embedded twice (--data, --second).",
+        (_OURS, Variant("ours, second embedder", Run("ours"), second=True)),
+        ("sessions", "summary"),
+    ),
 )
+#: Experiments by name, in the order of the catalogue.
+EXPERIMENTS = {experiment.name: experiment for experiment in _CATALOGUE}
 
 
 def with_methods(

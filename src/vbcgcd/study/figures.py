@@ -14,7 +14,6 @@ from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.labelled import Dataset
-from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import Plan, paper_dataset
 from vbcgcd.study.published import paper_experiment, published
 from vbcgcd.study.records import RunRecord
@@ -23,7 +22,6 @@ from vbcgcd.study.traces import (
     estimates_of,
     progress_of_session,
     two_categories,
-    unit_variance,
 )
 from vbcgcd.validation import check_choice
 
@@ -104,18 +102,14 @@ def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:
 def _progress(data: Dataset, plan: Plan) -> Any:
     """Accuracy and covariance volume along the training of the first session (the paper's figure 2)."""
     ours = progress_of_session(data, plan, CategoryDiscoverer(count="evidence"))
-    raw = progress_of_session(unit_variance(data, plan), plan, _paper())
+    # The paper's configuration without early stopping, so that the whole path is shown.
+    paper = progress_of_session(data, plan, CategoryDiscoverer.paper(alignment=None))
     figure, axes = _canvas(11, 6.4, nrows=2, ncols=2, sharex=True)
     titles = ("ours: calibrated prior", "the paper's configuration: prior N(0, I)")
-    for column, (trace, title) in enumerate(zip((ours, raw), titles, strict=True)):
+    for column, (trace, title) in enumerate(zip((ours, paper), titles, strict=True)):
         _progress_column(axes[:, column], trace, title)
     figure.suptitle(f"Learning novel categories, {data.name}, session 1", fontsize=12)
     return figure
-
-
-def _paper() -> CategoryDiscoverer:
-    """The paper's configuration without early stopping."""
-    return CategoryDiscoverer.paper(**METHODS["paper"].options, alignment=None)
 
 
 def _progress_column(axes: Any, trace: ProgressTrace, title: str) -> None:
@@ -218,8 +212,7 @@ def _sessions(runs: Runs, data: str) -> Any:
     figure, axes = _canvas(10, 5)
     colours = [colormaps["tab20"](k) for k in range(20)]
     for i, (label, group) in enumerate(runs.items()):
-        each = [r.accuracies("frozen") for r in group]
-        values = 100 * np.array([[run.base, *(score.all for score in run.scores)] for run in each])
+        values = 100 * np.array([r.accuracies("frozen").all for r in group])
         at, mean = np.arange(values.shape[1]), values.mean(axis=0)
         ours = label == "ours"
         colour = "#c92a2a" if ours else colours[(2 * i + i // 10) % 20]

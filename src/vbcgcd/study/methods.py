@@ -1,13 +1,66 @@
-"""The catalogue of methods that a study can run: ours, its variants, and the rivals."""
+"""The catalogue of methods that a study can run: ours, its variants and the rivals; one run of a method."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.protocol import Method, MethodCard, by_name
 
-__all__ = ["ALL", "METHODS", "OURS", "RIVALS", "expand_methods", "make_method"]
+__all__ = ["ALL", "METHODS", "OURS", "RIVALS", "MethodCard", "Run", "expand_methods"]
+
+
+@dataclass(frozen=True)
+class MethodCard:
+    """A method in the catalogue: what it is and where its code is.
+
+    Parameters
+    ----------
+    name : str
+    what : str
+        One line.
+    where : str
+        ``module:class``, or another callable; the module is imported when the method is made.
+    paper : str
+        Where it was published; empty for ours.
+    year : int or None
+    options : mapping
+        Options that make it what its name says.
+    torch : bool
+        Whether it needs torch.
+    """
+
+    name: str
+    what: str
+    where: str
+    paper: str = ""
+    year: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    torch: bool = False
+
+
+@dataclass(frozen=True)
+class Run:
+    """One method with its options, to be run over a plan.
+
+    Parameters
+    ----------
+    method : str
+        Name of a method in ``METHODS``.
+    options : mapping
+        Override the options of the method's card.
+    number_known : bool
+        Whether the method is given the number of novel classes of each session.
+    supervised : bool
+        Measure the supervised upper bound alone and discover nothing.
+    """
+
+    method: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    number_known: bool = True
+    supervised: bool = False
+
 
 _MODEL = "vbcgcd.model:CategoryDiscoverer"
 _RIVALS = "vbcgcd.study.rivals"
@@ -132,9 +185,9 @@ RIVALS = (
         torch=True,
     ),
 )
-METHODS = by_name((*OURS, *RIVALS))
+METHODS = {card.name: card for card in (*OURS, *RIVALS)}
 #: What the word "all" stands for in a list of methods: ours and every rival.
-ALL = ("ours", *by_name(RIVALS))
+ALL = ("ours", *(card.name for card in RIVALS))
 
 
 def expand_methods(names: str) -> tuple[str, ...]:
@@ -149,21 +202,3 @@ def expand_methods(names: str) -> tuple[str, ...]:
             option="methods",
         )
     return chosen
-
-
-def make_method(name: str, **options: Any) -> Method:
-    """A fresh method by name.
-
-    Parameters
-    ----------
-    name : str
-        A key of ``METHODS``.
-    **options
-        Override the options of the method's card.
-
-    Examples
-    --------
-    >>> type(make_method("ours", n_components=100)).__name__
-    'CategoryDiscoverer'
-    """
-    return METHODS[expand_methods(name)[0]].make(**options)

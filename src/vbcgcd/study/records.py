@@ -15,13 +15,12 @@ from typing import Any, TypeVar
 import vbcgcd
 from vbcgcd.errors import DiskError
 from vbcgcd.record import plain
-from vbcgcd.study.methods import METHODS
+from vbcgcd.study.methods import METHODS, Run
 from vbcgcd.study.plans import PlanOrigin
-from vbcgcd.study.protocol import Run
 from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
-REVISION = 1
+REVISION = 2
 Score = TypeVar("Score", SessionScore, StreamScore)
 
 __all__ = ["PlanResult", "Results", "RunRecord", "SessionEvaluation", "identity", "run_key"]

@@ -1,56 +1,108 @@
-"""Run a method over a plan and score it; the supervised upper bound of the same method; what a step costs."""
+"""Make a method, run it over a plan and score it; its supervised upper bound; what a step costs."""
 
 from __future__ import annotations
 
+import importlib
+import operator
 import sys
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.errors import InputError
 from vbcgcd.study.datasets.labelled import Dataset
-from vbcgcd.study.methods import METHODS
+from vbcgcd.study.methods import METHODS, Run
 from vbcgcd.study.plans import Plan, check_plan
-from vbcgcd.study.protocol import Method, Run, outcome_of
 from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
 from vbcgcd.study.scoring import (
     Accuracies,
     FrozenMatch,
     SessionScore,
     joint_correct,
+    outcome_of,
     score_session,
     score_stream,
 )
+from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
 Progress = Callable[[str], None]
 _STATM = Path("/proc/self/statm")
 _SAMPLING_SECONDS = 0.02
 
-__all__ = ["Meter", "execute", "run_plan", "upper_bound"]
+__all__ = ["Meter", "Method", "execute", "make_method", "run_plan", "upper_bound"]
+
+
+@runtime_checkable
+class Method(Protocol):
+    """What can be run over a plan: `CategoryDiscoverer`, a rival, or any class with these three verbs.
+
+    A method may also have ``nbytes`` (the bytes it keeps between sessions) and ``partial_fit`` (learn more
+    labelled rows). Its supervised upper bound uses ``partial_fit`` session by session; without it, the bound
+    is one `fit` on all rows.
+    """
+
+    def fit(self, X: Any, y: Any) -> Any:
+        """Learn the labelled rows."""
+
+    def discover(self, X: Any, *, n_novel: int | None = None) -> Any:
+        """Learn an unlabelled session; return an `Outcome` or an object with its attributes."""
+
+    def predict(self, X: Any) -> Array:
+        """Id of each row."""
+
+
+def make_method(name: str, **options: Any) -> Method:
+    """A fresh method by name.
+
+    Parameters
+    ----------
+    name : str
+        A key of `vbcgcd.study.methods.METHODS`.
+    **options
+        Override the options of the method's card.
+
+    Examples
+    --------
+    >>> type(make_method("ours", n_components=100)).__name__
+    'CategoryDiscoverer'
+    """
+    check_choice("method", name, tuple(METHODS))
+    card = METHODS[name]
+    module, _, attribute = card.where.partition(":")
+    try:
+        create = operator.attrgetter(attribute)(importlib.import_module(module))
+    except ModuleNotFoundError as error:
+        if not (error.name or "").startswith("torch"):
+            raise
+        raise InputError(
+            f"{name} needs torch, which is not installed; install it with: pip install torch"
+        ) from None
+    try:
+        method: Method = create(**{**card.options, **options})
+    except TypeError as error:
+        raise InputError(f"Cannot make {name} with these options: {error}.") from None
+    return method
 
 
 def execute(
     run: Run, data: Dataset, plan: Plan, key: str, *, progress: Progress = lambda step: None
 ) -> RunRecord:
     """Run a method and its supervised bound over a plan; the record has all that tables and figures show."""
-    card = METHODS[run.method]
+
+    def make() -> Method:
+        return make_method(run.method, **run.options)
+
     result = None
     if not run.supervised:
-        method = card.make(**run.options)
-        result = run_plan(method, data, plan, number_known=run.number_known, progress=progress)
-    bound = upper_bound(
-        lambda: card.make(**run.options),
-        data,
-        plan,
-        base=None if result is None else result.base,
-        progress=progress,
-    )
+        result = run_plan(make(), data, plan, number_known=run.number_known, progress=progress)
+    bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
     return RunRecord(key, run, data.name, data.digest, plan.origin, result, bound)
 
 

@@ -1,4 +1,5 @@
-"""Scoring: two protocols that decide which true class an id stands for, and every measure built on them.
+"""Scoring: what a method reports of a session, two protocols that decide which true class an id stands for,
+and every measure built on them.
 
 ``frozen``, the default: labelled ids stand for themselves. After a session has been learned, its novel ids
 are matched to its true novel classes by the Hungarian method on that session's rows, once and for all. A
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,15 +32,50 @@ __all__ = [
     "PROTOCOLS",
     "Accuracies",
     "FrozenMatch",
+    "Outcome",
     "SessionScore",
     "StreamScore",
     "discovery",
     "forgetting",
     "joint_correct",
+    "outcome_of",
     "score_session",
     "score_stream",
     "share",
 ]
+
+
+class Outcome(NamedTuple):
+    """What a method must report of a session.
+
+    Parameters
+    ----------
+    labels_ : array (N,)
+        Id of each row, known or novel.
+    novel : array (J,)
+        Ids that this session added.
+    novelty_ : array (N,) or None
+        Novelty score of each row, larger for more novel; None where the method has no such score.
+    """
+
+    labels_: Array
+    novel: Array
+    novelty_: Array | None = None
+
+
+def outcome_of(record: Any) -> Outcome:
+    """The `Outcome` in whatever a method's `discover` returned, such as a `vbcgcd.record.SessionRecord`.
+
+    Parameters
+    ----------
+    record : object
+        With ``labels_`` and ``novel`` (ids in order, or a mapping from ids to names); ``novelty_`` is
+        optional.
+    """
+    labels = np.asarray(record.labels_)
+    return Outcome(
+        labels, np.array(list(record.novel), dtype=labels.dtype), getattr(record, "novelty_", None)
+    )
 
 
 @dataclass(frozen=True)
@@ -111,6 +147,11 @@ class Accuracies:
 
     base: float
     scores: tuple[SessionScore, ...]
+
+    @property
+    def all(self) -> tuple[float, ...]:
+        """All before the first session and after each."""
+        return (self.base, *(score.all for score in self.scores))
 
     @property
     def final(self) -> SessionScore:

@@ -11,14 +11,13 @@ from typing import Any, NamedTuple
 
 from vbcgcd.errors import InputError
 from vbcgcd.study.datasets import Dataset, load_dataset
-from vbcgcd.study.experiments import EXPERIMENTS, with_methods
+from vbcgcd.study.experiments import EXPERIMENTS, Experiment, Variant, with_methods
+from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import Plan, check_plan, make_plan, paper_dataset, read_plan
-from vbcgcd.study.protocol import Experiment, Run, Variant
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
-from vbcgcd.study.rendering import ResultTable
 from vbcgcd.study.runner import execute
 from vbcgcd.study.shapes import NAMED_PLANS, shape_of
-from vbcgcd.study.tables import make_tables
+from vbcgcd.study.tables import ResultTable, make_tables
 from vbcgcd.validation import check_choice, check_number
 
 FilePath = str | os.PathLike[str]
@@ -180,7 +179,7 @@ def run_study(
     bars = progress is not None
     dataset = data if isinstance(data, Dataset) else load_dataset(data, embedder=embedder, progress=bars)
     other = second if isinstance(second, Dataset) or second is None else load_dataset(second, progress=bars)
-    if experiment.needs_second and other is None:
+    if other is None and any(variant.second for variant in experiment.variants):
         raise InputError(
             f"{experiment.name} compares two embeddings of the same rows; name the second one too.",
             option="second",

@@ -1,19 +1,24 @@
-"""Tables of a study: mean and spread over seeds of what scoring defines and of what runs cost."""
+"""Tables of a study, for the terminal, Markdown and LaTeX: scores and costs, mean and spread over seeds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from rich import box
+from rich.console import Group
+from rich.table import Table
+from rich.text import Text
 
 import vbcgcd
+from vbcgcd.study.experiments import Experiment
 from vbcgcd.study.plans import paper_dataset
-from vbcgcd.study.protocol import Experiment
 from vbcgcd.study.records import RunRecord, SessionEvaluation
-from vbcgcd.study.rendering import ResultTable, Row
 from vbcgcd.study.scoring import PROTOCOLS
 from vbcgcd.validation import check_choice
 
@@ -22,25 +27,103 @@ if TYPE_CHECKING:
 
 #: With more methods than this, the table of sessions shows All only.
 MANY = 3
+_LATEX = str.maketrans(
+    {"\\": r"\textbackslash{}", "±": r"$\pm$", "–": "--", "…": r"\dots{}", "|": r"$|$"}
+    | {c: "\\" + c for c in "&%$#_{}"}
+)
+Row = tuple[str, ...]
 Groups = Mapping[str, Sequence[RunRecord]]
 
-__all__ = ["KINDS", "make_tables"]
+__all__ = ["KINDS", "ResultTable", "make_tables"]
+
+
+@dataclass(frozen=True)
+class ResultTable:
+    """A titled table of text; ``print`` shows it as Markdown, rich prints it for the terminal.
+
+    Parameters
+    ----------
+    title : str
+    columns : tuple of str
+    rows : tuple of tuples of str
+    notes : tuple of str
+        Sentences that explain the columns.
+    n_left : int
+        How many columns, from the left, are names rather than numbers.
+    breaks : tuple of int
+        Numbers of rows after which a line is drawn.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    n_left: int = 1
+    breaks: tuple[int, ...] = ()
+
+    def __rich__(self) -> Group:
+        """Narrow enough for 100 columns: few lines, no spaces around ±."""
+        out = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
+        for i, column in enumerate(self.columns):
+            out.add_column(column, justify="left" if i < self.n_left else "right", no_wrap=i > 0)
+        for i, row in enumerate(self.rows, start=1):
+            out.add_row(*(cell.replace(" ± ", "±") for cell in row), end_section=i in self.breaks)
+        return Group(Text(self.title, style="bold"), Text(), out, Text("\n".join(self.notes), style="dim"))
+
+    def markdown(self) -> str:
+        """The table as Markdown."""
+        rule = ["---" if i < self.n_left else "---:" for i in range(len(self.columns))]
+        rows = [self.columns, tuple(rule), *self.rows]
+        lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
+        notes = [note + "  " for note in self.notes]
+        return "\n".join([f"**{self.title}**", "", *lines, "", *notes]).rstrip()
+
+    def latex(self) -> str:
+        """The table as LaTeX, for the package booktabs."""
+        caption = f"{self.title}. {' '.join(self.notes)}"
+        align = "".join("l" if i < self.n_left else "r" for i in range(len(self.columns)))
+        lines = [
+            r"\begin{table}[t]",
+            r"\centering",
+            rf"\caption{{{caption.translate(_LATEX)}}}",
+            rf"\begin{{tabular}}{{{align}}}",
+            r"\toprule",
+            " & ".join(cell.translate(_LATEX) for cell in self.columns) + r" \\",
+            r"\midrule",
+        ]
+        for i, row in enumerate(self.rows, start=1):
+            lines.append(" & ".join(cell.translate(_LATEX) for cell in row) + r" \\")
+            if i in self.breaks and i < len(self.rows):
+                lines.append(r"\midrule")
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", r"\end{table}"])
+
+    __str__ = markdown
 
 
 # ---------------------------------------------------------------------------------------------- cells
 
 
+def _present(values: Iterable[float], scale: float = 1.0) -> list[float]:
+    """The values that there are, scaled."""
+    return [scale * value for value in values if not math.isnan(value)]
+
+
 def _mean(values: Sequence[float], digits: int = 2, scale: float = 100.0) -> str:
     """Mean over seeds; a dash where there is no value."""
-    numbers = [scale * v for v in values if not math.isnan(v)]
+    numbers = _present(values, scale)
     return f"{np.mean(numbers):.{digits}f}" if numbers else "–"
 
 
 def _mean_sd(values: Sequence[float], digits: int = 2, scale: float = 100.0) -> str:
     """Mean ± sample standard deviation over seeds."""
-    numbers = [scale * v for v in values if not math.isnan(v)]
+    numbers = _present(values, scale)
     spread = f" ± {np.std(numbers, ddof=1):.{digits}f}" if len(numbers) > 1 else ""
     return _mean(values, digits, scale) + spread
+
+
+def _unscaled(digits: int) -> Callable[[Sequence[float]], str]:
+    """Mean over seeds of what is not a share."""
+    return lambda values: _mean(values, digits, 1)
 
 
 def _printed(value: float | None) -> str:
@@ -58,12 +141,7 @@ class _Column(NamedTuple):
 
 def _over_sessions(value: Callable[[SessionEvaluation], float]) -> Callable[[RunRecord], float]:
     """Mean of a value over the sessions of a run that have it."""
-
-    def mean(record: RunRecord) -> float:
-        numbers = [v for v in map(value, record.sessions) if not math.isnan(v)]
-        return float(np.mean(numbers)) if numbers else math.nan
-
-    return mean
+    return lambda record: float(np.mean(_present(map(value, record.sessions)) or [math.nan]))
 
 
 # ---------------------------------------------------------------------------------------------- tables
@@ -98,9 +176,8 @@ class _Context:
         if any(r.run.method.endswith("-frozen") for group in self.groups.values() for r in group):
             notes.append("…-frozen: the mechanism of the original on frozen embeddings, not the original.")
         if self.paper:
-            notes.append(
-                f"paper: as printed, {self.paper[0].source}; other embeddings and protocol than ours."
-            )
+            source = self.paper[0].source
+            notes.append(f"paper: as printed, {source}; other embeddings and protocol than ours.")
         return tuple(notes)
 
     def rows(self, columns: Sequence[_Column], suffix: str = "") -> list[Row]:
@@ -123,6 +200,11 @@ class _Context:
         names = ("method", *(column.name for column in columns))
         breaks = (len(rows),) if paper else ()
         return ResultTable(self.heading, names, (*rows, *paper), (*notes, *self.source_notes), breaks=breaks)
+
+    def own_table(self, title: str, columns: Sequence[_Column], note: str) -> ResultTable:
+        """Rows of the variants alone, where the paper prints nothing."""
+        names = ("method", *(column.name for column in columns))
+        return ResultTable(f"{title}: {self.data}", names, tuple(self.rows(columns)), (note,))
 
 
 def make_tables(
@@ -165,38 +247,32 @@ def _printed_rows(experiment: str, plan: str, data: str) -> tuple[Published, ...
 
 def _sessions(c: _Context) -> ResultTable:
     """Accuracy after each session; All only where there are many methods."""
-    length = max(len(r.sessions) for group in c.groups.values() for r in group)
     notes = (c.protocol_note, *c.source_notes)
-    rows: list[Row] = []
-    breaks: list[int] = []
-    if len(c.groups) > MANY:
-        for label, group in c.groups.items():
-            runs = [r.accuracies(c.protocol) for r in group]
-            each = [_mean([run.scores[t].all for run in runs]) for t in range(length)]
-            rows.append((label, _mean([run.base for run in runs]), *each))
-        paper = c.paper_rows(lambda p: (_printed(p.base), *_padded(p, length)))
-        columns = ("All after session", *(str(t) for t in range(length + 1)))
-        breaks = [len(rows)] if paper else []
-        return ResultTable(c.heading, columns, (*rows, *paper), notes, breaks=tuple(breaks))
-    for label, group in c.groups.items():
-        runs = [r.accuracies(c.protocol) for r in group]
-        rows.append((label, "0", _mean_sd([run.base for run in runs]), "", ""))
+    length = max(len(r.sessions) for group in c.groups.values() for r in group)
+    runs = {label: [r.accuracies(c.protocol) for r in group] for label, group in c.groups.items()}
+    if len(runs) > MANY:
+        ours = [(k, *(_mean([run.all[t] for run in v]) for t in range(length + 1))) for k, v in runs.items()]
+        paper = c.paper_rows(lambda p: [_printed(v) for v in _padded(p, length)])
+        columns = ("All after session", *map(str, range(length + 1)))
+        breaks = (len(ours),) if paper else ()
+        return ResultTable(c.heading, columns, (*ours, *paper), notes, breaks=breaks)
+    blocks: list[list[Row]] = []
+    for label, group in runs.items():
+        blocks.append([(label, "0", _mean_sd([run.base for run in group]), "", "")])
         for t in range(length):
-            cells = [_mean_sd([getattr(run.scores[t], k) for run in runs]) for k in ("all", "old", "new")]
-            rows.append(("", str(t + 1), *cells))
-        breaks.append(len(rows))
-    for p in c.paper:
-        if p.sessions:
-            rows.append((f"paper: {p.method}", "0", _printed(p.base), "", ""))
-            rows += [("", str(t), *map(_printed, s)) for t, s in enumerate(p.sessions, start=1)]
-            breaks.append(len(rows))
+            cells = [_mean_sd([getattr(run.scores[t], k) for run in group]) for k in ("all", "old", "new")]
+            blocks[-1].append(("", str(t + 1), *cells))
+    for p in (p for p in c.paper if p.sessions):
+        later = [("", str(t), *map(_printed, s)) for t, s in enumerate(p.sessions, start=1)]
+        blocks.append([(f"paper: {p.method}", "0", _printed(p.base), "", ""), *later])
+    rows, ends = tuple(chain.from_iterable(blocks)), tuple(accumulate(map(len, blocks)))
     columns = ("method", "session", "All", "Old", "New")
-    return ResultTable(c.heading, columns, tuple(rows), notes, n_left=2, breaks=tuple(breaks))
+    return ResultTable(c.heading, columns, rows, notes, n_left=2, breaks=ends)
 
 
-def _padded(p: Published, length: int) -> list[str]:
-    cells = [_printed(s[0]) for s in p.sessions][:length]
-    return cells + ["–"] * (length - len(cells))
+def _padded(p: Published, length: int) -> list[float | None]:
+    """All of a printed row after each session, as many as ours has."""
+    return [p.base, *(s[0] for s in p.sessions), *[None] * length][: length + 1]
 
 
 def _summary(c: _Context) -> ResultTable:
@@ -210,9 +286,7 @@ def _summary(c: _Context) -> ResultTable:
         _Column("M_d", lambda r: r.accuracies(c.protocol).discovery, paper=lambda p: p.discovery),
         _Column("upper", lambda r: r.bound.final.all, _mean),
         _Column("share", lambda r: r.share(c.protocol), lambda values: _mean_sd(values, 3, 1)),
-        _Column(
-            "of best", lambda r: r.accuracies(c.protocol).final.all / best, lambda values: _mean(values, 3, 1)
-        ),
+        _Column("of best", lambda r: r.accuracies(c.protocol).final.all / best, _unscaled(3)),
     )
     notes = (
         c.protocol_note,
@@ -256,28 +330,18 @@ def _bounds(c: _Context) -> ResultTable:
 
 
 def _stream(c: _Context) -> ResultTable:
-    def percent(values: Sequence[float]) -> str:
-        return _mean(values, 1)
-
-    columns = (
-        _Column("precision", _over_sessions(lambda s: s.stream.precision), percent),
-        _Column("recall", _over_sessions(lambda s: s.stream.recall), percent),
-        _Column("AUROC", _over_sessions(lambda s: s.stream.auroc), percent),
-        _Column("NMI", _over_sessions(lambda s: s.stream.nmi), percent),
-        _Column("ARI", _over_sessions(lambda s: s.stream.ari), percent),
-        _Column(
-            "|found - true|",
-            _over_sessions(lambda s: float(abs(s.n_discovered - s.n_novel))),
-            lambda values: _mean(values, 1, 1),
-        ),
-    )
-    notes = (
+    names = ("precision", "recall", "AUROC", "NMI", "ARI")
+    columns = [
+        _Column(name, _over_sessions(operator.attrgetter(f"stream.{name.lower()}")), lambda v: _mean(v, 1))
+        for name in names
+    ]
+    wrong = _over_sessions(lambda s: float(abs(s.n_discovered - s.n_novel)))
+    note = (
         "Rows of the sessions themselves, mean over sessions and seeds, %. precision, recall: of 'this row "
         "is novel'. AUROC: of the novelty score before the session is learned. NMI, ARI: ids against true "
-        "classes. |found - true|: error of the number of categories.",
+        "classes. |found - true|: error of the number of categories."
     )
-    names = ("method", *(column.name for column in columns))
-    return ResultTable(f"Judging the stream: {c.data}", names, tuple(c.rows(columns)), notes)
+    return c.own_table("Judging the stream", [*columns, _Column("|found - true|", wrong, _unscaled(1))], note)
 
 
 def _cost(c: _Context) -> ResultTable:
@@ -290,18 +354,17 @@ def _cost(c: _Context) -> ResultTable:
         return last.nbytes / last.n_categories / 1024 if last.nbytes else math.nan
 
     columns = (
-        _Column("fit s", lambda r: r.result.fit_seconds if r.result else math.nan, lambda v: _mean(v, 1, 1)),
-        _Column("session s", seconds, lambda v: _mean(v, 2, 1)),
-        _Column("x ours", lambda r: seconds(r) / reference, lambda v: _mean(v, 2, 1)),
-        _Column("peak MB", lambda r: max(s.peak_bytes for s in r.sessions) / 2**20, lambda v: _mean(v, 0, 1)),
-        _Column("kB/category", memory, lambda v: _mean(v, 1, 1)),
+        _Column("fit s", lambda r: r.result.fit_seconds if r.result else math.nan, _unscaled(1)),
+        _Column("session s", seconds, _unscaled(2)),
+        _Column("x ours", lambda r: seconds(r) / reference, _unscaled(2)),
+        _Column("peak MB", lambda r: max(s.peak_bytes for s in r.sessions) / 2**20, _unscaled(0)),
+        _Column("kB/category", memory, _unscaled(1)),
     )
-    notes = (
+    note = (
         "fit, session: seconds. x ours: seconds of a session relative to ours. peak: memory of a session "
-        "above what was held before it. kB/category: what is kept between sessions.",
+        "above what was held before it. kB/category: what is kept between sessions."
     )
-    names = ("method", *(column.name for column in columns))
-    return ResultTable(f"Cost: {c.data}", names, tuple(c.rows(columns)), notes)
+    return c.own_table("Cost", columns, note)
 
 
 def _counts(c: _Context) -> ResultTable:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,8 +12,7 @@ from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.plans import Plan
-from vbcgcd.study.protocol import outcome_of
-from vbcgcd.study.scoring import FrozenMatch, score_session
+from vbcgcd.study.scoring import FrozenMatch, outcome_of, score_session
 
 Array = NDArray[Any]
 #: Points along the path from prior to posterior.
@@ -29,7 +27,6 @@ __all__ = [
     "estimates_of",
     "progress_of_session",
     "two_categories",
-    "unit_variance",
 ]
 
 
@@ -57,15 +54,6 @@ class ProgressTrace(NamedTuple):
     volume: Array
     known_volume: float
     stop: float | None
-
-
-def unit_variance(data: Dataset, plan: Plan) -> Dataset:
-    """The embeddings scaled to unit variance per dimension on the labelled rows, as the paper assumes."""
-    base = data.train_x[plan.base_rows]
-    scale = np.maximum(base.std(axis=0), 1e-12)
-    scaled = ((x - base.mean(axis=0)) / scale for x in (data.train_x, data.test_x))
-    train, test = scaled
-    return replace(data, train_x=train, test_x=test)
 
 
 def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) -> ProgressTrace:

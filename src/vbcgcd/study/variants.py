@@ -10,7 +10,7 @@ from sklearn.neural_network import MLPClassifier
 
 from vbcgcd.bayes import sample_embeddings
 from vbcgcd.model import CategoryDiscoverer
-from vbcgcd.study.protocol import Outcome, outcome_of
+from vbcgcd.study.scoring import Outcome, outcome_of
 
 Array = NDArray[Any]
 

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 from vbcgcd import InputError, NotFittedError
-from vbcgcd.study.methods import ALL, METHODS, make_method
-from vbcgcd.study.runner import run_plan
+from vbcgcd.study.methods import ALL, METHODS
+from vbcgcd.study.runner import make_method, run_plan
+from vbcgcd.study.scoring import outcome_of
 
 #: Small settings for methods that train, so that the suite is quick; the mechanism is the same.
 QUICK = {
@@ -35,7 +36,7 @@ def learned(request, small_data, small_plans):
     method.fit(small_data.train_x[plan.base_rows], small_data.train_y[plan.base_rows])
     story = [(np.array(method.classes_), method.predict(small_data.test_x), None)]
     for session in plan.sessions:
-        outcome = method.discover(small_data.train_x[session.rows], n_novel=2)
+        outcome = outcome_of(method.discover(small_data.train_x[session.rows], n_novel=2))
         story.append((np.array(method.classes_), method.predict(small_data.test_x), outcome))
     return request.param, method, story
 
@@ -44,8 +45,8 @@ def test_ids_never_change(learned):
     _, _, story = learned
     for (before, _, _), (after, _, outcome) in itertools.pairwise(story):
         np.testing.assert_array_equal(after[: len(before)], before)
-        np.testing.assert_array_equal(after[len(before) :], list(outcome.novel))
-        assert not np.isin(list(outcome.novel), before).any()
+        np.testing.assert_array_equal(after[len(before) :], outcome.novel)
+        assert not np.isin(outcome.novel, before).any()
 
 
 def test_only_ids_that_exist_are_given(learned, small_plans):
@@ -93,8 +94,8 @@ def test_labels_may_be_strings(name, small_data, small_plans):
     plan, method = small_plans[0], made(name)
     names = np.array([f"digit {c}" for c in small_data.train_y])
     method.fit(small_data.train_x[plan.base_rows], names[plan.base_rows])
-    outcome = method.discover(small_data.train_x[plan.sessions[0].rows], n_novel=2)
-    assert all(isinstance(label, str) for label in list(outcome.novel))
+    outcome = outcome_of(method.discover(small_data.train_x[plan.sessions[0].rows], n_novel=2))
+    assert all(isinstance(label, str) for label in outcome.novel.tolist())
     assert set(method.predict(small_data.test_x[:20]).tolist()) <= set(method.classes_.tolist())
 
 

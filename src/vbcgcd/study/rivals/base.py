@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels
-from vbcgcd.study.protocol import Outcome
+from vbcgcd.study.scoring import Outcome
 from vbcgcd.validation import check_choice, check_labels, check_number, check_rows
 
 Array = NDArray[Any]

@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from vbcgcd.study.rendering import ResultTable
+from vbcgcd.study.tables import ResultTable
 
 TABLE = ResultTable(
     "T & 50 %",

@@ -1,0 +1,51 @@
+import sys
+
+import pytest
+
+from vbcgcd import CategoryDiscoverer, InputError
+from vbcgcd.study.methods import METHODS, MethodCard
+from vbcgcd.study.runner import Method, make_method
+
+
+def test_ours_is_the_default_model_without_the_rehearsal_that_a_known_number_spares():
+    ours = make_method("ours")
+    assert ours.get_params() == {**CategoryDiscoverer().get_params(), "count": "evidence"}
+    assert make_method("ours", count="rehearsal").get_params() == CategoryDiscoverer().get_params()
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_the_three_verbs(name):
+    if METHODS[name].torch:
+        pytest.importorskip("torch")
+    assert isinstance(make_method(name), Method)
+
+
+def test_a_card_makes_its_method_from_a_class_or_a_class_method(monkeypatch):
+    model = "vbcgcd.model:CategoryDiscoverer"
+    card = MethodCard("x", "?", model, options={"count": "merge", "svi_steps": 5})
+    monkeypatch.setitem(METHODS, "x", card)
+    monkeypatch.setitem(METHODS, "preset", MethodCard("preset", "?", f"{model}.paper"))
+    assert (make_method("x").count, make_method("x", count="evidence").count) == ("merge", "evidence")
+    assert make_method("x", count="evidence").svi_steps == 5
+    assert make_method("preset").get_params() == CategoryDiscoverer.paper().get_params()
+    with pytest.raises(InputError, match="nonsense"):
+        make_method("x", nonsense=1)
+
+
+def test_an_unknown_method_is_refused():
+    with pytest.raises(InputError, match="ncm-kmeans") as caught:
+        make_method("nmc")
+    assert caught.value.option == "method"
+
+
+def test_a_missing_torch_is_one_clear_error(monkeypatch):
+    for module in [m for m in sys.modules if m.startswith("vbcgcd.study.rivals.")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InputError, match="pip install torch"):
+        make_method("simgcd-frozen")
+
+
+def test_options_that_do_not_exist_are_refused():
+    with pytest.raises(InputError, match="nonsense"):
+        make_method("ours", nonsense=3)
