@@ -19,6 +19,8 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
+META = "vbcgcd"
+
 __all__ = ["META", "archive_bytes", "atomic_file", "read_archive", "sync_folder", "write_archive"]
 
 
@@ -72,9 +74,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-META = "vbcgcd"
 
 
 def archive_bytes(kind: str, version: int, arrays: dict[str, Array], values: Any) -> bytes:

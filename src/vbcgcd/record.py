@@ -19,6 +19,11 @@ from vbcgcd.items import Failure
 
 Array = NDArray[Any]
 
+Command = Literal["learn", "discover"]
+_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_"})
+#: Names in the JSON of release 0.1.0, and what they are called now.
+_RENAMED = {"unfamiliar": "flagged", "model": "prior"}
+
 __all__ = ["CountCurve", "SessionRecord", "Step", "plain"]
 
 
@@ -46,9 +51,6 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return str(value) if isinstance(value, Path) else value
-
-
-Command = Literal["learn", "discover"]
 
 
 class Step(NamedTuple):
@@ -258,11 +260,6 @@ class SessionRecord:
             ratios = (f"{r[k]:+.1f}" if len(r) > k else "" for r in (self.ratio_before, self.ratio_after))
             table.add_row(str(name), str(self.counts.get(category, 0)), sure, *ratios)
         return Group(repr(self), table)
-
-
-_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_"})
-#: Names in the JSON of release 0.1.0, and what they are called now.
-_RENAMED = {"unfamiliar": "flagged", "model": "prior"}
 
 
 def _category(key: Hashable) -> Any:

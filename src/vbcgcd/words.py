@@ -15,6 +15,19 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+_LEFT_TO_RIGHT = "\u200e"
+_RIGHT_TO_LEFT = ("R", "AL", "AN")
+
+#: Where the name of a category comes from, as the end of "named by ...".
+NAMED_BY = {
+    "label": "its label",
+    "user": "you",
+    "terms": "its most distinctive terms",
+    "likeness": "the categories it resembles",
+    "number": "its number",
+}
+_JOINERS = "\u200c\u200d"  # parts of words and of emoji
+
 __all__ = [
     "NAMED_BY",
     "add_row",
@@ -35,17 +48,6 @@ __all__ = [
     "source_name",
     "user_text",
 ]
-
-
-#: Where the name of a category comes from, as the end of "named by ...".
-NAMED_BY = {
-    "label": "its label",
-    "user": "you",
-    "terms": "its most distinctive terms",
-    "likeness": "the categories it resembles",
-    "number": "its number",
-}
-_JOINERS = "\u200c\u200d"  # parts of words and of emoji
 
 
 def plural(n: int, one: str, many: str | None = None) -> str:
@@ -174,9 +176,6 @@ def _harmless(letter: str) -> str:
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo
-
-_LEFT_TO_RIGHT = "\u200e"
-_RIGHT_TO_LEFT = ("R", "AL", "AN")
 
 
 def user_text(value: Any, style: str = "", *, limit: int = 400) -> Text:

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from vbcgcd.bayes import STRUCTURES, structure_of
-from vbcgcd.bayes.student import StudentTerms, student_terms
+from vbcgcd.bayes.classifier import StudentTerms, student_terms
 from vbcgcd.errors import InputError
 
 DIM = 5

@@ -2,6 +2,15 @@
 
 Mahalanobis: log N(z; m, Psi / (nu - D - 1)), or the Student-t predictive. Euclidean: the nearest mean. The
 log-determinant can be left out, which gives the distance of equation 6 of the paper.
+
+The Student-t predictive: a new row of a category with posterior (m, kappa, nu, Psi) is distributed,
+independently in each block of b dimensions, with nu - b + 1 degrees of freedom and scale
+Psi (kappa + 1) / (kappa freedom):
+
+    log p = log Gamma((freedom + b) / 2) - log Gamma(freedom / 2) - b / 2 log pi
+            - 1/2 log det(Psi spread) - (freedom + b) / 2 log(1 + distance / spread)
+
+with spread = (kappa + 1) / kappa and the squared distance taken in the metric of Psi.
 """
 
 from __future__ import annotations
@@ -12,16 +21,15 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.special import logsumexp
+from scipy.special import gammaln, logsumexp
 
 from vbcgcd.bayes.linalg import solve_lower, squared_distances, subtract_product, unpack_upper
 from vbcgcd.bayes.posterior import Posterior
-from vbcgcd.bayes.student import StudentTerms, student_terms
 
 Array = NDArray[Any]
+
 Metric = Literal["mahalanobis", "euclidean"]
 Predictive = Literal["plugin", "student"]
-
 #: Rows scored at a time: the scratch is this many rows, 6 MB for 384 dimensions in float32.
 CHUNK_ROWS = 4096
 #: Scores of rows under categories held at a time by `predict`.
@@ -35,7 +43,55 @@ LARGEST_EXPONENT = 700
 #: Skipping pays if at most this share of categories survives half of the dimensions, on so many rows.
 SURVIVORS, PILOT_ROWS = 0.4, 128
 
-__all__ = ["Classifier", "Metric", "Predictive", "log_normalise"]
+__all__ = [
+    "Classifier",
+    "Metric",
+    "Predictive",
+    "StudentTerms",
+    "log_gamma_ratio",
+    "log_normalise",
+    "student_terms",
+]
+
+
+@dataclass(frozen=True)
+class StudentTerms:
+    """Log-densities under K categories: ``constant - volume - slope sum_b log(1 + distance_b / spread)``.
+
+    The sum runs over the blocks of dimensions. All terms are arrays (K,).
+    """
+
+    constant: Array
+    volume: Array
+    slope: Array
+    spread: Array
+
+
+def log_gamma_ratio(freedom: Array, block: int) -> Array:
+    """Log Gamma((freedom + block) / 2) - log Gamma(freedom / 2)."""
+    return np.asarray(gammaln((freedom + block) / 2) - gammaln(freedom / 2))
+
+
+def student_terms(
+    kappa: Array, nu: Array, log_det_scale: Array, *, dim: int, block: int, log_determinant: bool
+) -> StudentTerms:
+    """Terms of the Student-t predictive.
+
+    Parameters
+    ----------
+    kappa, nu, log_det_scale : array (K,)
+        Of the posteriors: kappa, nu and log det Psi over all dimensions.
+    dim : int
+        Number of dimensions.
+    block : int
+        Dimensions of one block.
+    log_determinant : bool
+        False leaves out the volume of the whole scale matrix, Psi spread / freedom.
+    """
+    freedom, spread = nu - block + 1, (kappa + 1) / kappa
+    constant = (dim // block) * (log_gamma_ratio(freedom, block) - 0.5 * block * np.log(np.pi))
+    volume = log_det_scale + dim * np.log(spread) if log_determinant else dim * np.log(freedom)
+    return StudentTerms(constant, 0.5 * volume, 0.5 * (freedom + block), spread)
 
 
 def log_normalise(log_density: Array) -> Array:

@@ -22,11 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.classifier import Predictive
+from vbcgcd.bayes.classifier import Predictive, log_gamma_ratio
 from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
-from vbcgcd.bayes.student import log_gamma_ratio
 
 Array = NDArray[Any]
 

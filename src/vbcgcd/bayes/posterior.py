@@ -27,6 +27,17 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
+#: Smallest share of the scale matrix that is scatter: factors are kept in float32, less is their rounding.
+MEASURABLE = 1e-5
+
+#: The strength nu = D + 1 + excess is searched for an excess between `WEAKEST_EXCESS` and ``STRONGEST * D +
+#: STRONGEST_ROWS``: at the top all categories have the prior's covariance, in however few dimensions.
+WEAKEST_EXCESS, STRONGEST, STRONGEST_ROWS = 0.5, 64.0, 64
+#: The logarithm of the excess is found this closely; the evidence is flat there.
+LOG_EXCESS_TOLERANCE = 0.02
+#: Categories used to choose the strength: one number needs no more, and each costs an eigendecomposition.
+EVIDENCE_CATEGORIES = 32
+
 __all__ = [
     "Posterior",
     "Prior",
@@ -36,15 +47,6 @@ __all__ = [
     "posterior_of",
     "recover_statistics",
 ]
-
-
-#: The strength nu = D + 1 + excess is searched for an excess between `WEAKEST_EXCESS` and ``STRONGEST * D +
-#: STRONGEST_ROWS``: at the top all categories have the prior's covariance, in however few dimensions.
-WEAKEST_EXCESS, STRONGEST, STRONGEST_ROWS = 0.5, 64.0, 64
-#: The logarithm of the excess is found this closely; the evidence is flat there.
-LOG_EXCESS_TOLERANCE = 0.02
-#: Categories used to choose the strength: one number needs no more, and each costs an eigendecomposition.
-EVIDENCE_CATEGORIES = 32
 
 
 @dataclass(frozen=True)
@@ -174,10 +176,6 @@ def _evidence_of_spectrum(prior: Prior, count: float, values: Array) -> float:
     nu = prior.nu + count
     gammas = log_gamma_blocks(prior.form, np.array([nu, prior.nu]))
     return float(gammas[0] - gammas[1] + 0.5 * prior.nu * prior.log_det_scale - 0.5 * nu * log_det)
-
-
-#: Smallest share of the scale matrix that is scatter: factors are kept in float32, less is their rounding.
-MEASURABLE = 1e-5
 
 
 @dataclass(frozen=True)

@@ -249,8 +249,8 @@ def report_failures(failures: Sequence[Failure], embedded: int | None = None) ->
 def _single_item(item: str, kind: str | None) -> Items | None:
     """An item given on the command line: a picture, or a text if there is no such file; None for data."""
     from vbcgcd.items import Items
-    from vbcgcd.items.arrays import ARRAYS
     from vbcgcd.items.cells import is_picture
+    from vbcgcd.items.read import ARRAYS
     from vbcgcd.items.tables import TABLES
 
     if os.path.isfile(item) and is_picture(item):

@@ -28,8 +28,12 @@ from vbcgcd.bayes.leave_one_out import LeftOut, downdate, mean_correction, other
 
 Array = NDArray[Any]
 
-__all__ = ["FLAGGED", "CalibratedGeometry", "Geometry", "Novelty", "calibrate_geometry"]
-
+#: Most quantiles that are kept of the calibration rows.
+QUANTILES = 513
+#: Rows with a novelty above this are flagged: one in twenty of those of known categories is.
+FLAGGED = 0.95
+#: Rows compared at a time.
+CHUNK_ROWS = 8192
 
 #: Lengths below this are zero.
 TINY = 1e-12
@@ -37,6 +41,8 @@ TINY = 1e-12
 SHORTEST_SUM, LIGHTEST_CLUSTER = 1e-6, 1e-3
 #: Up to so many dimensions lengths tell categories apart as well as directions do.
 FEW_DIMENSIONS = 8
+
+__all__ = ["FLAGGED", "CalibratedGeometry", "Geometry", "Novelty", "calibrate_geometry"]
 
 
 @dataclass(frozen=True)
@@ -165,14 +171,6 @@ def _concentration(cosine: float, dim: int) -> float:
 def _unit(rows: Array) -> Array:
     length = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
     return np.asarray(rows / np.maximum(length, TINY))
-
-
-#: Most quantiles that are kept of the calibration rows.
-QUANTILES = 513
-#: Rows with a novelty above this are flagged: one in twenty of those of known categories is.
-FLAGGED = 0.95
-#: Rows compared at a time.
-CHUNK_ROWS = 8192
 
 
 @dataclass(frozen=True)

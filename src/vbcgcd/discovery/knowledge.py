@@ -32,6 +32,10 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
+#: Rows scored at a time: rows times categories bounds the memory.
+CHUNK_ROWS = 4096
+KIND, VERSION = "vbcgcd-model", 1
+
 __all__ = [
     "Knowledge",
     "Scores",
@@ -132,10 +136,6 @@ def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_kno
     return knowledge.extended(knowledge.posterior_of(statistics))
 
 
-#: Rows scored at a time: rows times categories bounds the memory.
-CHUNK_ROWS = 4096
-
-
 @dataclass(frozen=True, eq=False)
 class Scores:
     """What can be said of each row.
@@ -204,9 +204,6 @@ def refuse(novelty: Array, rate: float | None) -> Array:
         Share of rows of known categories that may be refused wrongly; None refuses nothing.
     """
     return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(novelty > 1 - rate)
-
-
-KIND, VERSION = "vbcgcd-model", 1
 
 
 def write_model(

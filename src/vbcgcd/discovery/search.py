@@ -22,8 +22,10 @@ from vbcgcd.discovery.mixture import Mixture, MixtureState
 
 Array = NDArray[Any]
 
-__all__ = ["CategoryPrice", "Path", "cooled", "eliminate", "gains", "improve", "search", "seed"]
-
+#: Seeded starts of a crowd, and EM steps of the crowd and after each removal.
+CROWD_RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
+#: Outliers are taken to be worth so many times what rehearsal shows.
+SAFETY = 1.25
 
 #: The search runs at this fraction of the calibrated sharpness, where fewer local optima are.
 SEARCH_SHARPNESS = 0.75
@@ -43,6 +45,8 @@ SURPRISE = 0.1
 CHEAPNESS = 2.0
 #: A swapped-in category starts from an eighth of an average category's rows, and at least three.
 NEIGHBOURHOOD, FEWEST_NEIGHBOURS = 8, 3
+
+__all__ = ["CategoryPrice", "Path", "cooled", "eliminate", "gains", "improve", "search", "seed"]
 
 
 def search(
@@ -137,13 +141,6 @@ def _neighbourhoods(mixture: Mixture, seeds: Array, size: int) -> Array:
     size = min(max(size, FEWEST_NEIGHBOURS), len(rows))
     nearest = np.argpartition(-geometry.similarity(rows, rows[seeds]), size - 1, axis=0)
     return geometry.similarity(rows, rows[nearest[:size]].mean(axis=0))
-
-
-#: Seeded starts of a crowd, and EM steps of the crowd and after each removal.
-CROWD_RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
-
-#: Outliers are taken to be worth so many times what rehearsal shows.
-SAFETY = 1.25
 
 
 class Path(NamedTuple):

@@ -36,13 +36,12 @@ from vbcgcd.record import CountCurve, SessionRecord, Step
 
 Array = NDArray[Any]
 
-__all__ = ["NovelFit", "fit_novel", "run_session"]
-
-
 #: With ``update_known``, rows of at least this probability teach their known category.
 SURE_KNOWN = 0.95
 #: A novel category that fewer rows than this teach, by weight, is not made.
 LEAST_WEIGHT = 1e-6
+
+__all__ = ["NovelFit", "fit_novel", "run_session"]
 
 
 @dataclass(frozen=True, eq=False)

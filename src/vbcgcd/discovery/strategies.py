@@ -25,6 +25,22 @@ from vbcgcd.discovery.search import search
 
 Array = NDArray[Any]
 
+#: Starts of k-means.
+KMEANS_STARTS = 10
+#: Added to the diagonal of a Gaussian mixture's covariances, so that they are not singular.
+GMM_FLOOR = 1e-3
+#: HDBSCAN's smallest cluster: five rows, or a twentieth of an average cluster in large sessions.
+HDBSCAN_FEWEST, HDBSCAN_SHARE = 5, 20
+
+#: A row is novel if its probability of being novel is at least this.
+NOVEL = 0.5
+#: With "confident", a row teaches a novel category if its probability of being novel is at least this.
+CONFIDENT = 0.7
+#: Fewest confident rows with which a category can do without its doubtful ones.
+FEWEST_TEACHERS = 2
+#: Steps of "em", and the responsibility below which a row is taken out of a category.
+EM_STEPS, NEGLIGIBLE = 5, 1e-6
+
 __all__ = [
     "CLUSTERERS",
     "RELABELLERS",
@@ -41,16 +57,6 @@ __all__ = [
     "one_hot",
     "start_of",
 ]
-
-
-#: A row is novel if its probability of being novel is at least this.
-NOVEL = 0.5
-#: With "confident", a row teaches a novel category if its probability of being novel is at least this.
-CONFIDENT = 0.7
-#: Fewest confident rows with which a category can do without its doubtful ones.
-FEWEST_TEACHERS = 2
-#: Steps of "em", and the responsibility below which a row is taken out of a category.
-EM_STEPS, NEGLIGIBLE = 5, 1e-6
 
 
 class Densities(NamedTuple):
@@ -173,14 +179,6 @@ RELABELLERS: dict[str, Relabeller] = {
     "reassign": reassign,
     "em": soft_em,
 }
-
-
-#: Starts of k-means.
-KMEANS_STARTS = 10
-#: Added to the diagonal of a Gaussian mixture's covariances, so that they are not singular.
-GMM_FLOOR = 1e-3
-#: HDBSCAN's smallest cluster: five rows, or a twentieth of an average cluster in large sessions.
-HDBSCAN_FEWEST, HDBSCAN_SHARE = 5, 20
 
 
 class Clusterer(Protocol):

@@ -1,20 +1,31 @@
-"""`read_items`: one entry point for every source of items."""
+"""Reading items: `read_items`, one entry point for every source, and items of NumPy arrays.
+
+Tables and folders of pictures have modules of their own.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vbcgcd.errors import InputError, MissingFileError
-from vbcgcd.items.arrays import ARRAYS, read_array
 from vbcgcd.items.folders import read_folder
 from vbcgcd.items.from_table import read_table
-from vbcgcd.items.items import Items
+from vbcgcd.items.items import Items, as_floats, as_labels, check_finite, check_kind
 from vbcgcd.items.tables import TABLES
 
-__all__ = ["read_items"]
+Array = NDArray[Any]
+
+#: File name extensions of NumPy files.
+ARRAYS = (".npy", ".npz")
+
+__all__ = ["ARRAYS", "array_items", "load_npy", "load_npz", "read_array", "read_items"]
 
 
 def read_items(
@@ -122,3 +133,157 @@ def _refuse(options: dict[str, Any], source: Path, reason: str) -> None:
             f"The option{plural} {', '.join(map(repr, names))} cannot be used with {source}: {reason}.",
             option=names[0],
         )
+
+
+def read_array(
+    path: Path,
+    *,
+    kind: str | None = None,
+    label: str | None = None,
+    id: str | None = None,
+    **values: str | None,
+) -> Items:
+    """Items of an ``.npy`` file (one array) or an ``.npz`` file (``x``, and ``y`` if there are labels).
+
+    Parameters
+    ----------
+    path : Path
+    kind : str, optional
+        The kind of items that the array must hold.
+    label, id : str, optional
+        Names of the arrays with labels and ids in an ``.npz`` file; without ``label``, labels are ``y``.
+    **values
+        ``text``, ``image`` or ``embedding``: the name of the array with the items, where it is not ``x``.
+    """
+    choices = {option: name for option, name in values.items() if name is not None}
+    if len(choices) > 1 or (choices and kind is not None and kind not in choices):
+        raise InputError(
+            f"Only one of the options 'text', 'image' and 'embedding' can be used with {path}, and it must "
+            f"agree with 'kind'; got {', '.join(map(repr, [*choices, *([kind] if kind else [])]))}.",
+            option=next(iter(choices)),
+        )
+    kind = next(iter(choices), kind)
+    if path.suffix.lower() == ".npy":
+        if choices or label or id:
+            option = next(iter(choices), "label" if label else "id")
+            raise InputError(
+                f"{path} holds one unnamed array; there are no columns to choose.", option=option
+            )
+        return array_items(load_npy(path), source=str(path), kind=kind)
+    name = next(iter(choices.values()), "x")
+    arrays = load_npz(path, [name, *(n for n in (label, id) if n is not None)], maybe=["y"])
+    label = label if label is not None else "y" if "y" in arrays else None
+    columns = {kind or "x": name} | ({"label": label} if label else {}) | ({"id": id} if id else {})
+    return array_items(
+        arrays[name],
+        source=str(path),
+        kind=kind,
+        labels=arrays[label] if label else None,
+        ids=arrays[id] if id else None,
+        columns=columns,
+    )
+
+
+def array_items(
+    values: Array,
+    *,
+    source: str,
+    kind: str | None = None,
+    labels: Array | None = None,
+    ids: Array | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Items:
+    """Items from an array: uint8 (N, H, W, 3) is pictures, numbers (N, d) embeddings, strings (N,) texts."""
+    content = _kind_of(values, source)
+    if kind is not None:
+        check_kind(kind)
+        if kind != content:
+            raise InputError(
+                f"{source} holds {content}s (an array of shape {values.shape}), not {kind}s.", option="kind"
+            )
+    if labels is not None and labels.shape != (len(values),):
+        raise InputError(
+            f"{source} has {len(values)} items but labels of shape {labels.shape}; give one label for each.",
+            option="label",
+        )
+    references = [str(row) for row in range(len(values))] if ids is None else _references(ids, source)
+    rows: Any = values.tolist() if content == "text" else values
+    if content == "embedding":
+        rows = as_floats(values)
+        check_finite(rows, references, source)
+    item_labels = None if labels is None else as_labels(labels, source=source)
+    report = {content if key == "x" else key: name for key, name in (columns or {}).items()}
+    return Items(content, rows, references, source, item_labels, report)
+
+
+def load_npy(path: Path) -> Array:
+    """The array of an ``.npy`` file, or one clear error."""
+    with _load(path) as content:
+        if not isinstance(content, np.ndarray):
+            raise InputError(f"{path} holds several arrays; rename it to .npz.")
+        return content
+
+
+def load_npz(path: Path, names: Sequence[str], *, maybe: Sequence[str] = ()) -> dict[str, Array]:
+    """These arrays of an ``.npz`` file, and those of ``maybe`` that it has, or one clear error."""
+    with _load(path) as content:
+        if isinstance(content, np.ndarray):
+            raise InputError(f"{path} holds one array; rename it to .npy.")
+        for name in names:
+            if name not in content.files:
+                raise InputError(_no_array(path, name, content.files))
+        return {name: content[name] for name in content.files if name in (*names, *maybe)}
+
+
+@contextmanager
+def _load(path: Path) -> Iterator[Any]:
+    if path.stat().st_size == 0:
+        raise InputError(f"{path} is empty; write it again.")
+    try:
+        # Opened here, because NumPy leaves a broken archive open.
+        with path.open("rb") as file:
+            yield np.load(file, allow_pickle=False)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged header can fail in any way, even in its tokens
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    text = str(error)
+    if "allow_pickle" in text or "pickle" in text.lower():
+        return InputError(
+            f"{path} holds pickled objects or is not a NumPy file; pickles can run code and are never "
+            "loaded. Save arrays of numbers or strings."
+        )
+    return InputError(f"{path} is not a complete NumPy file ({text}); write it again.")
+
+
+def _kind_of(values: Array, source: str) -> str:
+    shape, letter = values.shape, values.dtype.kind
+    if len(shape) and not all(shape):
+        raise InputError(f"{source} is empty: its array has the shape {shape}.")
+    if values.dtype == np.uint8 and len(shape) == 4 and shape[3] == 3:
+        return "image"
+    if letter in "fiu" and len(shape) == 2:
+        return "embedding"
+    if letter == "U" and len(shape) == 1:
+        return "text"
+    raise InputError(
+        f"{source} holds an array of shape {shape} and type {values.dtype}; use embeddings (N, d) of "
+        "numbers, pictures (N, H, W, 3) of uint8 or texts (N,) of strings."
+    )
+
+
+def _references(ids: Array, source: str) -> list[str]:
+    names = [str(value) for value in ids.ravel().tolist()]
+    if len(set(names)) < len(names):
+        raise InputError(f"The ids of {source} are not unique; use another array or none.", option="id")
+    return names
+
+
+def _no_array(path: Path, name: str, arrays: Sequence[str]) -> str:
+    hint = ""
+    if name == "x" and "train_x" in arrays:
+        hint = " It holds two parts; choose one with the options embedding 'train_x' and label 'train_y'."
+    return f"{path} has no array {name!r}; it has {', '.join(sorted(arrays)) or 'none'}.{hint}"

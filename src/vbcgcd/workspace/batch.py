@@ -16,7 +16,7 @@ from vbcgcd.embed import Embedder, Failure, embed_items
 from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items, read_items
-from vbcgcd.items.arrays import array_items, load_npz
+from vbcgcd.items.read import array_items, load_npz
 from vbcgcd.workspace.snapshot import State
 
 Array = NDArray[Any]

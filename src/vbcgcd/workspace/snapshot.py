@@ -26,12 +26,13 @@ from vbcgcd.workspace.log.store import NOTHING, Head, Store
 
 Array = NDArray[Any]
 
-__all__ = ["Category", "History", "Key", "NamedBy", "Snapshot", "State", "once_per_snapshot"]
-
+Answer = TypeVar("Answer")
 
 NamedBy = Literal["label", "user", "terms", "likeness", "number"]
 Status = Literal["live", "merged", "split", "dropped"]
 Key = int | str
+
+__all__ = ["Category", "History", "Key", "NamedBy", "Snapshot", "State", "once_per_snapshot"]
 
 
 @dataclass(frozen=True)
@@ -195,9 +196,6 @@ class History:
             next_id=max([self.next_id, *(i + 1 for i in ids)]),
             next_session=self.next_session if session is None else max(self.next_session, session + 1),
         )
-
-
-Answer = TypeVar("Answer")
 
 
 class _Memory:

@@ -45,8 +45,8 @@ def test_ids_never_change(learned):
     _, _, story = learned
     for (before, _, _), (after, _, outcome) in itertools.pairwise(story):
         np.testing.assert_array_equal(after[: len(before)], before)
-        np.testing.assert_array_equal(after[len(before) :], list(outcome.novel))
-        assert not np.isin(list(outcome.novel), before).any()
+        np.testing.assert_array_equal(after[len(before) :], outcome.novel)
+        assert not np.isin(outcome.novel, before).any()
 
 
 def test_only_ids_that_exist_are_given(learned, small_plans):

@@ -9,17 +9,22 @@ members below, and one entry in `STRUCTURES`; files on disk store its name.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.structures.diagonal import Diagonal
 from vbcgcd.bayes.structures.full import Full
-from vbcgcd.bayes.student import StudentTerms
+
+if TYPE_CHECKING:
+    from vbcgcd.bayes.classifier import StudentTerms
 
 Array = NDArray[Any]
 #: Name of a structure, a key of `STRUCTURES`.
 Structure = str
+
+#: Every structure by name, as a function of the number of dimensions.
+STRUCTURES: Mapping[Structure, Callable[[int], CovarianceStructure]] = {"full": Full, "diagonal": Diagonal}
 
 __all__ = ["STRUCTURES", "CovarianceStructure", "Structure"]
 
@@ -107,7 +112,3 @@ class CovarianceStructure(Protocol):
 
     def student(self, rows: Array, means: Array, factors: Array, terms: StudentTerms) -> Array:
         """Log-densities of Student-t predictives, float64 array (N, K)."""
-
-
-#: Every structure by name, as a function of the number of dimensions.
-STRUCTURES: Mapping[Structure, Callable[[int], CovarianceStructure]] = {"full": Full, "diagonal": Diagonal}

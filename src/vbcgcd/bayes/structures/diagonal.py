@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.linalg import centred_together
-from vbcgcd.bayes.student import StudentTerms
+
+if TYPE_CHECKING:
+    from vbcgcd.bayes.classifier import StudentTerms
 
 Array = NDArray[Any]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +25,9 @@ from vbcgcd.bayes.linalg import (
     unpack_lower,
     unpack_upper,
 )
-from vbcgcd.bayes.student import StudentTerms
+
+if TYPE_CHECKING:
+    from vbcgcd.bayes.classifier import StudentTerms
 
 Array = NDArray[Any]
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.items.arrays import array_items, load_npz
+from vbcgcd.items.read import array_items, load_npz
 from vbcgcd.validation import check_number
 
 Array = NDArray[Any]

@@ -26,6 +26,28 @@ from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError, WorkspaceBusy, WorkspaceDamaged
 from vbcgcd.record import SessionRecord, plain
 
+#: Of commit records and of workspace.json; raised whenever the meaning of a stored value changes.
+VERSION = 1
+#: From version v to v + 1, on the plain values of a record. Records on disk stay as they are.
+MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
+#: Commands that are sessions.
+SESSIONS = ("learn", "discover")
+#: Failures that a record on disk names; the others are only counted.
+NAMED_FAILURES = 100
+#: Fields of a session that the commit itself holds.
+_IN_COMMIT = frozenset({"session", "command", "commit", "time", "undone"})
+#: Fields that are called otherwise on disk, so that release 0.1.0 reads them too.
+_ON_DISK = {"flagged": "unfamiliar", "prior": "model"}
+#: Fields that are written even if they are empty.
+_ALWAYS = frozenset({"columns", "counts", "novel", "failures", "source_digest"})
+
+ABOUT, HEAD, LOCK, COMMITS, RECORD = "workspace.json", "HEAD", ".lock", "commits", "commit.json"
+FORMAT = "vbcgcd-workspace"
+#: Names of what is being written, until a rename makes it count.
+ASIDE = re.compile(r"\.new-[0-9a-f]{32}")
+#: What to do about a damaged workspace; the end of every such message.
+RESTORE = "restore the workspace from an export or a copy"
+
 __all__ = [
     "ABOUT",
     "ASIDE",
@@ -57,14 +79,6 @@ __all__ = [
     "to_json",
     "write_synced",
 ]
-
-
-ABOUT, HEAD, LOCK, COMMITS, RECORD = "workspace.json", "HEAD", ".lock", "commits", "commit.json"
-FORMAT = "vbcgcd-workspace"
-#: Names of what is being written, until a rename makes it count.
-ASIDE = re.compile(r"\.new-[0-9a-f]{32}")
-#: What to do about a damaged workspace; the end of every such message.
-RESTORE = "restore the workspace from an export or a copy"
 
 
 def is_workspace(path: Path) -> bool:
@@ -233,16 +247,6 @@ class WriteLock:
         )
 
 
-#: Of commit records and of workspace.json; raised whenever the meaning of a stored value changes.
-VERSION = 1
-#: From version v to v + 1, on the plain values of a record. Records on disk stay as they are.
-MIGRATIONS: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-#: Commands that are sessions.
-SESSIONS = ("learn", "discover")
-#: Failures that a record on disk names; the others are only counted.
-NAMED_FAILURES = 100
-
-
 @dataclass(frozen=True)
 class FileMark:
     """Length and SHA-256 of a file."""
@@ -317,14 +321,6 @@ class Commit:
             return cls(**{**values, "files": files})
         except (KeyError, TypeError, AttributeError) as error:
             raise WorkspaceDamaged(f"{path} is damaged ({error}); {RESTORE}.") from None
-
-
-#: Fields of a session that the commit itself holds.
-_IN_COMMIT = frozenset({"session", "command", "commit", "time", "undone"})
-#: Fields that are called otherwise on disk, so that release 0.1.0 reads them too.
-_ON_DISK = {"flagged": "unfamiliar", "prior": "model"}
-#: Fields that are written even if they are empty.
-_ALWAYS = frozenset({"columns", "counts", "novel", "failures", "source_digest"})
 
 
 def summary_of(record: SessionRecord) -> dict[str, Any]:

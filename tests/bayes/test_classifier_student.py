@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from vbcgcd.bayes.student import log_gamma_ratio, student_terms
+from vbcgcd.bayes.classifier import log_gamma_ratio, student_terms
 
 
 @pytest.mark.parametrize("block", [1, 3])
