@@ -6,7 +6,7 @@ import pytest
 from safetensors.numpy import save_file
 
 from vbcgcd.archive import read_archive, write_archive
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError, MissingFileError
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], dtype=np.int8), "none": np.empty((0, 4))}
 VALUES = {"x": [1, "two", None, 0.1], "y": {"z": True}}
@@ -87,14 +87,14 @@ def test_a_folder_is_no_archive(tmp_path):
 
 
 def test_a_missing_folder_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"Cannot write .*absent.*choose a folder that exists"):
+    with pytest.raises(MissingFileError, match=r"absent"):
         write_archive(tmp_path / "absent" / "m", "thing", 1, ARRAYS, VALUES)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_writing_onto_a_folder_leaves_no_stray_files(tmp_path):
     (tmp_path / "m").mkdir()
-    with pytest.raises((InputError, OSError)):
+    with pytest.raises(DiskError):
         write_archive(tmp_path / "m", "thing", 1, ARRAYS, VALUES)
     assert [p.name for p in tmp_path.iterdir()] == ["m"]
 
@@ -119,7 +119,7 @@ def test_a_write_that_fails_midway_leaves_the_old_file(path, monkeypatch, functi
     before = path.read_bytes()
     with monkeypatch.context() as patch:
         patch.setattr(function, fail)
-        with pytest.raises((type(failure), InputError)):
+        with pytest.raises(DiskError if isinstance(failure, OSError) else type(failure)):
             write_archive(path, "thing", 2, {"a": np.zeros(3)}, 0)
     assert path.read_bytes() == before
     assert [p.name for p in path.parent.iterdir()] == ["model"]
@@ -136,3 +136,22 @@ def test_values_that_are_no_json_leave_the_old_file(path):
 def test_files_have_the_permissions_of_any_new_file(path):
     (path.parent / "plain").touch()
     assert stat.S_IMODE(path.stat().st_mode) == stat.S_IMODE((path.parent / "plain").stat().st_mode)
+
+
+def test_a_missing_folder_and_a_full_disk_are_different_errors(tmp_path):
+    with pytest.raises(MissingFileError):
+        write_archive(tmp_path / "absent" / "x.safetensors", "kind", 1, {}, {})
+    with pytest.raises(MissingFileError):
+        read_archive(tmp_path / "x.safetensors", "kind", 1)
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DiskError):
+        write_archive(tmp_path / "pipe", "kind", 1, {}, {})
+    assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_link_stays_a_link(tmp_path):
+    target, link = tmp_path / "real.safetensors", tmp_path / "link.safetensors"
+    link.symlink_to(target)
+    write_archive(link, "kind", 1, {"x": np.ones(2)}, {})
+    assert link.is_symlink()
+    np.testing.assert_array_equal(read_archive(target, "kind", 1)[0]["x"], [1, 1])

@@ -123,3 +123,9 @@ def test_a_record_without_rows_has_a_table():
 @pytest.mark.parametrize("width", [60, 80])
 def test_narrow_terminals_are_respected(width):
     assert max(map(len, rendered(record_of(3, strings=True), width).splitlines())) <= width
+
+
+@pytest.mark.parametrize(("label", "again"), [("--1", "--1"), ("-1", -1), ("a1", "a1"), ("１", "１")])
+def test_only_integers_become_ids_again(label, again):
+    record = replace(record_of(0), counts={label: 60})
+    assert list(SessionRecord.from_json(record.as_json()).counts) == [again]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError, MissingFileError
 
 Array = NDArray[Any]
 
@@ -42,6 +43,9 @@ def atomic_file(target: Path) -> Iterator[BinaryIO]:
     b'complete'
     >>> folder.cleanup()
     """
+    target = Path(os.path.realpath(target))  # a link stays a link to what is written
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "Not a regular file", str(target))
     handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     temporary = Path(name)
     try:
@@ -89,14 +93,13 @@ def write_archive(
     """Write arrays and JSON values; the file appears complete or stays as it was."""
     target = Path(path)
     data = archive_bytes(kind, version, arrays, values)
-    with ExitStack() as stack:
-        try:
-            out = stack.enter_context(atomic_file(target))
-        except OSError as error:
-            raise InputError(
-                f"Cannot write {target}: {error.strerror}; choose a folder that exists and can be written."
-            ) from None
-        out.write(data)
+    if not target.parent.is_dir():
+        raise MissingFileError(f"Cannot write {target}: there is no folder {target.parent}; create it first.")
+    try:
+        with atomic_file(target) as out:
+            out.write(data)
+    except OSError as error:
+        raise DiskError.writing(target, error) from None
 
 
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Array], Any]:
@@ -106,7 +109,7 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
             meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
     except FileNotFoundError:
-        raise InputError(f"There is no file {path}.") from None
+        raise MissingFileError(f"There is no file {path}.") from None
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise InputError(
             f"{path} is not a complete {kind} file ({error}); save it again from the model it came from."

@@ -48,7 +48,7 @@ class InputError(VbcgcdError, ValueError):
 
     Examples
     --------
-    >>> InputError("n_novel must be at least 1, got 0.", option="n_novel").option
+    >>> InputError("n_novel must be at most 10, got 12.", option="n_novel").option
     'n_novel'
     """
 

@@ -331,22 +331,22 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def reducer_(self) -> Reducer:
         """The frozen projection."""
-        return self.knowledge_.reducer
+        return self._known.reducer
 
     @property
     def prior_(self) -> Prior:
         """The prior of every category."""
-        return self.knowledge_.prior
+        return self._known.prior
 
     @property
     def posterior_(self) -> Posterior:
         """Posteriors of all categories, in the order of ``classes_``."""
-        return self.knowledge_.posterior
+        return self._known.posterior
 
     @property
     def novelty_(self) -> Novelty:
         """The calibrated novelty score."""
-        return self.knowledge_.novelty
+        return self._known.novelty
 
     @property
     def temperature_(self) -> float:
@@ -355,7 +355,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Densities in many dimensions are too sure of themselves; labelled rows that are left out tell by how
         much.
         """
-        return self.knowledge_.temperature
+        return self._known.temperature
 
     @property
     def nbytes(self) -> int:
@@ -365,6 +365,11 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _log_density(self, X: Any) -> Array:
         reduced = self._reduced(X)
         return self.knowledge_.classifier.log_density(reduced, self.posterior_)
+
+    @property
+    def _known(self) -> Knowledge:
+        self._check_fitted()
+        return self.knowledge_
 
     def _check_fitted(self) -> None:
         if not hasattr(self, "knowledge_"):

@@ -7,6 +7,7 @@ line and the report render it.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -209,7 +210,8 @@ class SessionRecord:
     def from_json(cls, values: Mapping[str, Any], **log: Any) -> SessionRecord:
         """The record that `as_json` wrote, in this release or an earlier one.
 
-        Categories that read as integers become integers again: the ids of a workspace.
+        Categories that read as integers become integers again, the ids of a workspace; labels that are
+        strings of digits do not come back as strings.
 
         Parameters
         ----------
@@ -264,8 +266,7 @@ class SessionRecord:
 
 def _category(key: Hashable) -> Any:
     """A category as JSON's keys hold it: an integer id again, or a label."""
-    text = str(key)
-    return int(text) if text.lstrip("-").isascii() and text.lstrip("-").isdigit() else key
+    return int(key) if isinstance(key, str) and re.fullmatch("-?[0-9]+", key) else key
 
 
 def _curve(values: Mapping[str, Any] | None) -> CountCurve | None:

@@ -59,7 +59,7 @@ CASES = {
     "learn ../labelled.npz --label z --again": "'z'",
     "learn ../texts.csv --text body": "'body'",
     "learn": "DATA",
-    "discover ../batch.npz --n-novel 0": "--n-novel",
+    "discover ../batch.npz --again --n-novel -1": "--n-novel",
     "discover ../batch.npz --n-novel 51 --again": "from 0 to 50",
     "discover ../batch.npz --again --n-novel 99999999999999999999": "from 0 to 50",
     "discover .": "is a workspace",

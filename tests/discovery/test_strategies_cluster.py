@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from vbcgcd.discovery.strategies import CLUSTERERS
+from vbcgcd.discovery.strategies import CLUSTERERS, start_of
+from vbcgcd.errors import InputError
 
 
 def blobs(each=40, n_clusters=3):
@@ -46,3 +47,14 @@ def test_few_rows_are_no_error(name, n_rows):
     found = CLUSTERERS[name](rows, 1, np.random.default_rng(0))
     assert found.shape == (n_rows,)
     assert set(found) <= {-1, 0}
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.zeros(3, dtype=int), np.zeros((10, 1), dtype=int), np.zeros(10), np.arange(10)],
+    ids=["too few", "two dimensions", "floats", "too many clusters"],
+)
+def test_what_a_function_of_the_user_returns_is_checked(labels):
+    with pytest.raises(InputError) as caught:
+        start_of(lambda rows, n, rng: labels, np.zeros((10, 2)), None, 2, np.random.default_rng(0))
+    assert caught.value.option == "cluster"

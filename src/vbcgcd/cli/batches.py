@@ -82,7 +82,7 @@ def discover(
     data: a.Data,
     n_novel: Annotated[
         int | None,
-        typer.Option("--n-novel", min=1, help="Number of novel categories. Default: estimate it."),
+        typer.Option("--n-novel", help="Number of novel categories. Default: estimate it."),
     ] = None,
     text: a.Text = None,
     image: a.Image = None,

@@ -31,7 +31,14 @@ from rich.text import Text
 from typer.models import OptionInfo
 
 from vbcgcd import __version__
-from vbcgcd.errors import DiskError, InputError, VbcgcdError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.errors import (
+    DiskError,
+    InputError,
+    MissingFileError,
+    VbcgcdError,
+    WorkspaceBusy,
+    WorkspaceDamaged,
+)
 from vbcgcd.words import next_steps, one_line
 
 if TYPE_CHECKING:
@@ -326,10 +333,10 @@ def find_workspace(folder: Path | None) -> Path:
 
         if (folder / ABOUT).exists():  # opening it tells what is wrong with it
             return folder
-        raise InputError(f"There is no workspace at {folder}. Create one with 'vbcgcd init {folder}'.")
+        raise MissingFileError(f"There is no workspace at {folder}. Create one with 'vbcgcd init {folder}'.")
     nearest = _enclosing(Path.cwd())
     if nearest is None:
-        raise InputError(
+        raise MissingFileError(
             f"Neither {Path.cwd()} nor any folder above it is a workspace. Create one with 'vbcgcd init "
             "NAME' and change into it, or choose one with --workspace."
         )

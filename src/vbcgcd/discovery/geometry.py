@@ -42,7 +42,7 @@ SHORTEST_SUM, LIGHTEST_CLUSTER = 1e-6, 1e-3
 #: Up to so many dimensions lengths tell categories apart as well as directions do.
 FEW_DIMENSIONS = 8
 
-__all__ = ["FLAGGED", "CalibratedGeometry", "Geometry", "Novelty", "calibrate_geometry"]
+__all__ = ["FLAGGED", "CalibratedGeometry", "Geometry", "Novelty", "calibrate_geometry", "is_flagged"]
 
 
 @dataclass(frozen=True)
@@ -171,6 +171,11 @@ def _concentration(cosine: float, dim: int) -> float:
 def _unit(rows: Array) -> Array:
     length = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
     return np.asarray(rows / np.maximum(length, TINY))
+
+
+def is_flagged(novelty: Array) -> Array:
+    """Whether rows look novel: above the limit that one in twenty rows of known categories exceeds."""
+    return np.asarray(np.asarray(novelty) > FLAGGED)
 
 
 @dataclass(frozen=True)

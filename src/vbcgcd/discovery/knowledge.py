@@ -39,6 +39,7 @@ KIND, VERSION = "vbcgcd-model", 1
 __all__ = [
     "Knowledge",
     "Scores",
+    "gather",
     "learn_more",
     "log_probabilities",
     "model_bytes",
@@ -160,17 +161,31 @@ def log_probabilities(density: Array, temperature: float) -> Array:
     return log_normalise(temperature * density)
 
 
-def top_two(probabilities: Array, best: Array | None = None) -> tuple[Array, Array, Array, Array]:
-    """Best and second best column of each row with their values; ``best`` may be fixed beforehand."""
-    index = np.arange(len(probabilities))
-    best = probabilities.argmax(axis=1) if best is None else best
-    first = probabilities[index, best]
-    if probabilities.shape[1] < 2:
-        return best, first, np.full(len(best), -1), np.zeros(len(best))
-    rest = probabilities.copy()
-    rest[index, best] = -np.inf
+def top_two(values: Array, best: Array | None = None) -> tuple[Array, Array]:
+    """Best and second best column of each row, int arrays (N,); -1 where there is no second.
+
+    Parameters
+    ----------
+    values : array (N, K)
+        Probabilities or, better, their logarithms: a probability may be too small for a number, and then it
+        cannot be compared. A column whose value is 0 (or -inf, of a logarithm) is never the second.
+    best : int array (N,), optional
+        The best columns, where they are fixed beforehand.
+    """
+    index = np.arange(len(values))
+    best = values.argmax(axis=1) if best is None else best
+    if values.shape[1] < 2:
+        return best, np.full(len(best), -1)
+    nothing = -np.inf if (values < 0).any() else 0.0
+    rest = values.copy()
+    rest[index, best] = nothing
     second = rest.argmax(axis=1)
-    return best, first, second, rest[index, second]
+    return best, np.where(rest[index, second] > nothing, second, -1)
+
+
+def gather(values: Array, columns: Array) -> Array:
+    """Value of each row in its column, array (N,); 0 for the column -1."""
+    return np.where(columns < 0, 0.0, values[np.arange(len(values)), columns])
 
 
 def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> Scores:
@@ -187,10 +202,12 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
     for start in range(0, len(embeddings), CHUNK_ROWS):
         reduced = knowledge.reduced(embeddings[start : start + CHUNK_ROWS])
         density = knowledge.classifier.log_density(reduced, knowledge.posterior)
-        probabilities = np.exp(log_probabilities(density, knowledge.temperature))
+        log_probability = log_probabilities(density, knowledge.temperature)
         novelty = knowledge.novelty.score(reduced, knowledge.posterior.mean)
         chosen = None if own is None else own[start : start + CHUNK_ROWS]
-        parts.append((*top_two(probabilities, chosen), novelty))
+        best, second = top_two(log_probability, chosen)
+        probability = np.exp(log_probability)
+        parts.append((best, gather(probability, best), second, gather(probability, second), novelty))
     return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from vbcgcd.bayes import Classifier, Metric, Predictive, Structure
+from vbcgcd.bayes import STRUCTURES, Classifier, Metric, Predictive, Structure
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.discovery.count import COUNTERS
 from vbcgcd.discovery.strategies import CLUSTERERS, RELABELLERS, Clusterer
@@ -115,7 +115,7 @@ class Options:
     prior_strength: float | str = _number("auto", above=0, words=("auto", "evidence", "weakest"))
     prior_variance: float | str = _number("auto", above=0, words=("auto",))
     mean_precision_prior: float = _number(0.01, above=0)
-    covariance: Structure = _choice("full", "full", "diagonal")
+    covariance: Structure = _choice("full", *STRUCTURES)
     inference: str = _choice("exact", "exact", "svi")
     cluster: str | Clusterer = field(default="mixture", metadata={"check": _cluster})
     relabel: str = _choice("confident", *RELABELLERS)

@@ -25,7 +25,6 @@ from sklearn.utils.extmath import randomized_svd
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import downdate, mean_correction
-from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
@@ -136,12 +135,6 @@ def fit_reducer(
     -------
     Reducer
     """
-    if n_components is not None and n_components < 1:
-        raise InputError(f"n_components must be at least 1 or None, got {n_components}.")
-    if not (shrinkage == "auto" or (not isinstance(shrinkage, str) and 0 <= shrinkage <= 1)):
-        raise InputError(f"whiten_shrinkage must lie in [0, 1] or be 'auto', got {shrinkage!r}.")
-    if normalise not in (True, False, "auto"):
-        raise InputError(f"normalise must be True, False or 'auto', got {normalise!r}.")
     rng = np.random.default_rng(0 if random_state is None else random_state)
     settings = _Settings(n_components, bool(normalise), standardise)
     if normalise == "auto":

@@ -27,7 +27,7 @@ from vbcgcd.bayes import (
     volume_ratio,
 )
 from vbcgcd.discovery.count import COUNTERS, CountProblem
-from vbcgcd.discovery.geometry import FLAGGED
+from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, log_probabilities
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.options import Options
@@ -137,7 +137,7 @@ def run_session(
     here = _Session(knowledge.reduced(rows[order]), knowledge, weight, progress)
     with here.step("novelty") as details:
         novelty = knowledge.novelty.score(here.rows, knowledge.posterior.mean)
-        details[f"above {FLAGGED}"] = float(np.mean(novelty > FLAGGED))
+        flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
     discovery = _discover(here, options, novelty, n_novel, rng)
     with here.step("posterior") as details:
         fit = fit_novel(here.rows, here.weighted(discovery.teaching), knowledge, options, rng)
@@ -158,7 +158,7 @@ def run_session(
         counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
         seconds=sum(step.seconds for step in here.steps),
         mean_probability=float(np.mean(_chosen(probabilities, discovery.responsibility))),
-        flagged=float(np.mean(novelty > FLAGGED)),
+        flagged=flagged,
         estimated=n_novel is None,
         novel_share=discovery.share,
         evidence=evidence,

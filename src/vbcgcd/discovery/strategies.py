@@ -22,6 +22,7 @@ from sklearn.mixture import GaussianMixture
 
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import search
+from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
@@ -225,7 +226,13 @@ def start_of(
         return Start(state.responsibility.astype(np.float64), state.share)
     clusterer = CLUSTERERS[cluster] if isinstance(cluster, str) else cluster
     labels = np.asarray(clusterer(rows, n_novel, rng))
-    return Start(one_hot(labels, max(int(labels.max()) + 1, 0)), None)
+    if labels.shape != (len(rows),) or labels.dtype.kind not in "iu" or labels.max(initial=-1) >= n_novel:
+        raise InputError(
+            f"cluster must return one whole number below {n_novel} for each of the {len(rows)} rows (-1 "
+            f"leaves a row out), got {labels.dtype} of shape {labels.shape} up to {labels.max(initial=-1)}.",
+            option="cluster",
+        )
+    return Start(one_hot(labels, int(labels.max(initial=-1)) + 1), None)
 
 
 def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:

@@ -247,7 +247,10 @@ def choose_plans(data: Dataset, plan: FilePath | Plan | Sequence[Plan], order: s
     if isinstance(plan, Plan):
         return [plan]
     if not isinstance(plan, str | os.PathLike):
-        return list(plan)
+        plans = list(plan)
+        if not plans:
+            raise InputError("plan must hold at least one plan, got none.", option="plan")
+        return plans
     if plan not in NAMED_PLANS:
         if not Path(plan).exists():
             raise InputError(

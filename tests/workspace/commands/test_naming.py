@@ -17,7 +17,7 @@ def test_what_is_no_name(name):
 
 
 @pytest.mark.parametrize(
-    "name", ["<b>bold</b>", "[red]x[/red]", "猫", "a,b", "#3", "'; drop table", "..\\.."]
+    "name", ["<b>bold</b>", "[red]x[/red]", "猫", "a,b", "# 3", "#3a", "'; drop table", "..\\.."]
 )
 def test_markup_is_text(name):
     assert check_name(f"  {name} ") == name

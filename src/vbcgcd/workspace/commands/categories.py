@@ -23,7 +23,7 @@ from vbcgcd.record import plain
 from vbcgcd.workspace.batch import Batch
 from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups
 from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files, unique_name
-from vbcgcd.workspace.log.commits import NAMED_FAILURES, Commit, Draft
+from vbcgcd.workspace.log.commits import NAMED_FAILURES, Commit, Draft, on_disk
 from vbcgcd.workspace.log.files import SEGMENT, Segment
 from vbcgcd.workspace.queries.categories import category_sizes, describe, find_category
 from vbcgcd.workspace.queries.sources import Source
@@ -222,5 +222,4 @@ def _part_names(
 def _split_summary(facts: Mapping[str, Any], new_ids: Sequence[int]) -> dict[str, Any]:
     """What a split stores: the same names as a session, whose items its own are."""
     summary = {**facts, "failures": facts["failures"][:NAMED_FAILURES], "novel": list(new_ids)}
-    summary["unfamiliar"] = summary.pop("flagged")
-    return dict(plain(summary))
+    return dict(plain(on_disk(summary)))

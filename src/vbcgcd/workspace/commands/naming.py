@@ -51,6 +51,8 @@ def check_name(name: Any) -> str:
         raise InputError(
             f"A name must not contain line breaks or other control characters, got {name!r}.", option="name"
         )
+    if re.fullmatch("#[0-9]+", name):
+        raise InputError(f"{name!r} means the id {name[1:]}, so it cannot be a name.", option="name")
     if name == NONE_OF_THESE:
         raise InputError(
             f"{NONE_OF_THESE!r} is the answer for a refused item; choose another name.", option="name"

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.base import learn_base
-from vbcgcd.discovery.geometry import FLAGGED
-from vbcgcd.discovery.knowledge import Knowledge, Scores, learn_more, score, top_two
+from vbcgcd.discovery.geometry import is_flagged
+from vbcgcd.discovery.knowledge import Knowledge, Scores, gather, learn_more, score, top_two
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
@@ -199,7 +199,7 @@ def batch_facts(batch: Batch, source: Source, table: Assignments, scores: Scores
         "rows": len(batch),
         "counts": dict(zip(categories.tolist(), counts.tolist(), strict=True)),
         "mean_probability": float(np.mean(scores.probability)),
-        "flagged": float(np.mean(scores.novelty > FLAGGED)),
+        "flagged": float(np.mean(is_flagged(scores.novelty))),
         "failures": batch.failures,
         "n_failures": len(batch.failures),
         "source": storable(batch.items.source),
@@ -236,7 +236,9 @@ def _scores_of(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
     """Scores of the rows of a session: places in ``ids``."""
     order = np.argsort(ids)
     own = order[np.searchsorted(np.array(ids)[order], outcome.labels_)]
-    return Scores(*top_two(outcome.probabilities_, own), outcome.novelty_)
+    probability = outcome.probabilities_
+    best, second = top_two(probability, own)
+    return Scores(best, gather(probability, best), second, gather(probability, second), outcome.novelty_)
 
 
 def _labelled(batch: Batch) -> tuple[Batch, list[str], Array]:

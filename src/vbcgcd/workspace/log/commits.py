@@ -73,6 +73,7 @@ __all__ = [
     "file_digest",
     "from_json",
     "is_workspace",
+    "on_disk",
     "record_of",
     "replace_synced",
     "summary_of",
@@ -207,11 +208,12 @@ class WriteLock:
             self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
         try:
             self._wait()
-            os.ftruncate(self._handle, 0)
-            os.lseek(self._handle, 0, os.SEEK_SET)
             holder = {"pid": os.getpid(), "host": socket.gethostname(), "command": self.command}
             since = datetime.now(UTC).isoformat(timespec="seconds")
-            os.write(self._handle, json.dumps({**holder, "since": since}).encode())
+            with disk_errors(self.path.parent):
+                os.ftruncate(self._handle, 0)
+                os.lseek(self._handle, 0, os.SEEK_SET)
+                os.write(self._handle, json.dumps({**holder, "since": since}).encode())
         except BaseException:
             os.close(self._handle)
             raise
@@ -333,11 +335,18 @@ def summary_of(record: SessionRecord) -> dict[str, Any]:
         "novel": [int(category) for category in record.novel],
         "failures": plain(record.failures[:NAMED_FAILURES]),
     }
-    return {
-        _ON_DISK.get(name, name): value
-        for name, value in values.items()
-        if name not in _IN_COMMIT and (name in _ALWAYS or value not in (None, "", [], {}))
-    }
+    return on_disk(
+        {
+            name: value
+            for name, value in values.items()
+            if name not in _IN_COMMIT and (name in _ALWAYS or value not in (None, "", [], {}))
+        }
+    )
+
+
+def on_disk(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a session under the names that they have on disk."""
+    return {_ON_DISK.get(name, name): value for name, value in values.items()}
 
 
 def record_of(commit: Commit, *, undone: bool = False) -> SessionRecord:

@@ -95,7 +95,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._checked: set[Path] = set()
+        self._checked: set[tuple[Path, str]] = set()
         about = path / ABOUT
         if not about.is_file():
             raise MissingFileError(
@@ -155,14 +155,14 @@ class Store:
     def file(self, commit: Commit, name: str) -> Path:
         """Path of a file of a commit, its content checked."""
         path = self.folder(commit.number) / name
-        if path not in self._checked:
+        if (path, commit.files[name].sha256) not in self._checked:
             try:
                 sha256 = file_digest(path)
             except OSError as error:
                 raise WorkspaceDamaged(f"{path} cannot be read ({error.strerror}); {RESTORE}.") from None
             if sha256 != commit.files[name].sha256:
                 raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
-            self._checked.add(path)
+            self._checked.add((path, sha256))
         return path
 
     def verify(self) -> int:

@@ -329,9 +329,11 @@ def find_category(state: State, key: Key, *, retired: bool = False) -> Category:
     """
     named, number = None, None
     if isinstance(key, str):
-        named = next((category for category in state.live if category.name == key.strip()), None)
-        digits = key.strip().removeprefix("#")
+        text = key.strip()
+        digits = text.removeprefix("#")
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
+        if number is None or not text.startswith("#"):  # "#12" always means the id
+            named = next((category for category in state.live if category.name == text), None)
     elif isinstance(key, int | np.integer) and not isinstance(key, bool):
         number = int(key)
     else:

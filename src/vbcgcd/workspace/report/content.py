@@ -151,8 +151,6 @@ class Content:
         labelled, discovered = (float(np.median(part)) for part in parts)
         if labelled < 1e-6:
             return ""
-        if np.ptp([*parts[0], *parts[1]]) < 1e-6:
-            return "All categories have the same spread: they share one covariance."
         change = discovered / labelled - 1
         how = (
             "as wide as"
