@@ -39,6 +39,11 @@ def new_labels(classes: Array, n_novel: int, n_discovered: int) -> Array:
             )
         return np.arange(first, first + n_novel)
     if classes.dtype.kind == "f":
+        if np.floor(classes.max()) + n_novel + 1 == np.floor(classes.max()) + n_novel:
+            raise InputError(
+                f"The label {classes.max()} is too large to number novel categories after it; use smaller "
+                "numbers or strings."
+            )
         return np.floor(classes.max()) + 1 + np.arange(n_novel, dtype=classes.dtype)
     if classes.dtype.kind not in "UTO":
         raise InputError(

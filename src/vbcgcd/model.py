@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
@@ -122,7 +123,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def options(self) -> Options:
         """The options, checked: an `InputError` names the first that has an impossible value."""
-        return Options(**self.get_params(deep=False))
+        return Options(**{each.name: getattr(self, each.name) for each in fields(Options)})
 
     def fit(self, X: Any, y: Any) -> CategoryDiscoverer:
         """Learn the labelled categories: the base session. If it fails, the model stays unchanged.
@@ -285,7 +286,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Write the model to one file (safetensors, no pickle): complete, or the file stays unchanged."""
         self._check_fitted()
         params = self.get_params()
-        if callable(params["cluster"]):
+        if callable(self.options.cluster):
             raise InputError(
                 "A model that clusters by a function of yours cannot be saved; use a clusterer by name.",
                 option="cluster",

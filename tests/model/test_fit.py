@@ -6,7 +6,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from support import assert_answers, blobs, pairwise
-from vbcgcd import CategoryDiscoverer
+from vbcgcd import CategoryDiscoverer, InputError
 
 
 @parametrize_with_checks(
@@ -249,3 +249,47 @@ def test_more_categories_than_the_prior_is_calibrated_on(covariance):
     rows, labels = blobs(n_categories=50, each=6, dim=8)
     model = CategoryDiscoverer(covariance=covariance).fit(rows, labels)
     assert model.score(rows, labels) > 0.95
+
+
+class Extended(CategoryDiscoverer):
+    """A subclass with a parameter of its own and few of ours."""
+
+    def __init__(self, extra=3, *, covariance="full"):
+        super().__init__(covariance=covariance, count="evidence")
+        self.extra = extra
+
+
+def test_subclasses_have_parameters_of_their_own(small, tmp_path):
+    model = Extended(extra=5).fit(small.rows, small.labels)
+    assert model.options.count == "evidence"
+    assert model.discover(small.batch, n_novel=2).rows == len(small.batch)
+    model.save(tmp_path / "model")
+    assert Extended.load(tmp_path / "model").extra == 5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"mean_precision_prior": np.float32(0.5)},
+        {"log_determinant": np.True_, "standardise": np.True_},
+        {"n_components": np.int64(8)},
+    ],
+    ids=str,
+)
+def test_options_of_numpy_types_are_saved(small, tmp_path, options):
+    model = CategoryDiscoverer(**options, count="evidence").fit(small.rows, small.labels)
+    model.save(tmp_path / "model")
+    again = CategoryDiscoverer.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict(small.batch), model.predict(small.batch))
+
+
+def test_labels_too_large_to_go_on_are_refused_before_the_work(small):
+    model = CategoryDiscoverer(count="evidence").fit(small.rows, small.labels * 1e16)
+    with pytest.raises(InputError, match="too large"):
+        model.discover(small.batch, n_novel=2)
+    assert len(model.classes_) == len(model.posterior_) == 6
+
+
+def test_a_category_without_rows_is_not_made(small, fitted):
+    record = fitted.discover(small.batch, n_novel=70)
+    assert all(record.counts.get(category, 0) > 0 for category in record.novel)

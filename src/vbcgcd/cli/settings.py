@@ -128,7 +128,7 @@ def parse_value(text: str) -> Any:
     """
     try:
         return json.loads({"None": "null", "True": "true", "False": "false"}.get(text, text))
-    except (json.JSONDecodeError, RecursionError):
+    except (ValueError, RecursionError):
         return text
 
 

@@ -29,6 +29,7 @@ from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.errors import InputError
+from vbcgcd.record import plain
 
 Array = NDArray[Any]
 
@@ -237,7 +238,7 @@ def model_bytes(knowledge: Knowledge, classes: Array, births: Array, values: Any
 
 def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> tuple[dict[str, Array], Any]:
     """Arrays and plain values of a model."""
-    reducer, posterior = knowledge.reducer, knowledge.posterior
+    reducer, posterior, rule = knowledge.reducer, knowledge.posterior, knowledge.classifier
     arrays = {
         "reducer.center": reducer.center,
         "reducer.projection": reducer.projection,
@@ -253,15 +254,17 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
     state = {
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
-        "prior": asdict(knowledge.prior),
+        "prior": plain(knowledge.prior),
         "reducer": {
-            "whitened": reducer.whitened,
-            "unit": reducer.unit,
+            "whitened": bool(reducer.whitened),
+            "unit": bool(reducer.unit),
             "shrinkage": reducer.shrinkage,
-            "standardised": reducer.standardised,
+            "standardised": bool(reducer.standardised),
         },
-        "geometry": asdict(knowledge.novelty.geometry),
-        "classifier": {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name},
+        "geometry": plain(knowledge.novelty.geometry),
+        "classifier": plain(
+            {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name}
+        ),
         "temperature": knowledge.temperature,
         "size_spread": knowledge.size_spread,
         "price": None if knowledge.price is None else knowledge.price.per_row,

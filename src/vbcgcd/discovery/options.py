@@ -152,7 +152,12 @@ def check_reject(rate: Any) -> float | None:
     """The rate at which rows of known categories may be refused wrongly; None and 0 refuse nothing."""
     if rate is None:
         return None
-    if isinstance(rate, numbers.Real) and not isinstance(rate, bool) and 0 <= float(rate) < 1:
+    if (
+        isinstance(rate, numbers.Real)
+        and not isinstance(rate, bool)
+        and abs(rate) <= 1
+        and 0 <= float(rate) < 1
+    ):
         return float(rate) or None
     raise InputError(
         f"reject must be at least 0 and below 1, got {rate!r}; 0.05 refuses one known row in twenty.",

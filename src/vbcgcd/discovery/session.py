@@ -206,8 +206,10 @@ def _discover(
         if responsibility.shape[1]:
             responsibility, teaching, changed = RELABELLERS[options.relabel](responsibility, here.densities)
             share = None if changed else share
-        alive = (here.weighted(teaching).sum(axis=0) > LEAST_WEIGHT) & _preferred(responsibility)
-        responsibility, teaching = responsibility[:, alive], teaching[:, alive]
+        alive = np.zeros(responsibility.shape[1] or 1, dtype=bool)
+        while not alive.all():  # without some categories, others may lose their last row
+            alive = (here.weighted(teaching).sum(axis=0) > LEAST_WEIGHT) & _preferred(responsibility)
+            responsibility, teaching = responsibility[:, alive], teaching[:, alive]
         if share is None:
             mass = np.minimum(responsibility.sum(axis=1), 1.0)
             share = float(np.average(mass, weights=here.weight))
