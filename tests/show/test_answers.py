@@ -87,7 +87,7 @@ def test_an_explanation_compares_the_candidates():
     page = text(show.explanation(ANSWER, "a [text]"))
     assert "a [text]" in page
     assert "monday/1.png" in page
-    assert "about 4.0" in page
+    assert "Typical distance: 4.0" in page
     assert "'cat' over 'dog': 2.2 nats (9.0 to 1), +1.2 from the distances, +1.0 from the volumes" in page
     assert "log volume" in page
     assert "log volume" not in text(show.explanation(dataclasses.replace(ANSWER, from_volume=0.0)))

@@ -89,12 +89,12 @@ def test_an_unlabelled_session_tells_known_and_novel_items_and_lists_the_novel_c
         ["2", "novel-2", "100"],
     ]
     by_hand = text(show.session(dataclasses.replace(DISCOVERED, estimated=False)))
-    assert "set by you" in by_hand
+    assert "(as requested)" in by_hand
 
 
 def test_a_session_without_novel_categories_says_so():
     record = dataclasses.replace(DISCOVERED, novel={}, counts={0: 1200})
-    assert "no novel ones (number estimated)" in text(show.session(record))
+    assert "No novel categories (number estimated)" in text(show.session(record))
 
 
 @pytest.mark.parametrize("width", [80, 100])

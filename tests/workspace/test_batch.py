@@ -55,12 +55,12 @@ def test_items_that_fail_are_named_and_left_out(words):
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (np.ones((3, 4)), "have 2 numbers, those of array have 4"),
+        (np.ones((3, 4)), "of 2 dimensions, but the array has 4"),
         (np.ones((0, 2)), "is empty"),
         (np.ones(3), "use embeddings"),
         ([["a", 1.0], ["b", 2.0]], "use embeddings"),
         ([[1.0], [1.0, 2.0]], "cannot be turned into an array"),
-        (["text"], "for embeddings, but array holds texts"),
+        (["text"], "for embeddings, but the array holds texts"),
         ([[np.nan, 1.0]], "NaN or infinity"),
         ("nowhere.csv", "no file or folder"),
     ],
@@ -77,11 +77,11 @@ def test_an_items_vector_that_is_not_finite_is_named():
 
 
 def test_labels_and_columns_go_with_the_right_data(tmp_path):
-    with pytest.raises(InputError, match="labels go with arrays"):
+    with pytest.raises(InputError, match="labels can only be passed with an array"):
         Loader().load(tmp_path / "x.npy", [1])
-    with pytest.raises(InputError, match="choose columns of a file"):
+    with pytest.raises(InputError, match="can only be used with a file"):
         Loader().load(np.ones((2, 2)), label="y")
-    with pytest.raises(InputError, match="carry their own labels"):
+    with pytest.raises(InputError, match="Items have their own"):
         Loader().load(Items("text", ["a"], ["0"], "here"), ["x"])
 
 
@@ -105,7 +105,7 @@ def test_embeddings_made_beforehand_carry_their_fingerprint(words, tmp_path):
         Loader(EmbedderMark("other", "text", "other-1", 6)).load(tmp_path / "t.npz")
     # The other way round: the workspace was made from the file, and meets texts.
     assert len(Loader(loaded.mark, embedder=words).load(TEXTS)) == 4
-    with pytest.raises(InputError, match="workspace is for texts, but array holds embeddings"):
+    with pytest.raises(InputError, match="workspace is for texts, but the array holds embeddings"):
         Loader(of_texts).load(np.ones((2, 6)))
 
 
@@ -116,7 +116,7 @@ def test_references_that_utf8_cannot_hold():
 
 def test_kind_can_be_fixed_beforehand(tmp_path):
     workspace = Workspace.init(tmp_path / "w", kind="text")
-    with pytest.raises(InputError, match="for texts, but array holds embeddings"):
+    with pytest.raises(InputError, match="for texts, but the array holds embeddings"):
         workspace.learn(np.ones((4, 2)), [0, 0, 1, 1])
 
 

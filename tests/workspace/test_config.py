@@ -35,6 +35,6 @@ def test_a_wrong_setting_is_one_clear_error(changes, message):
 
 
 def test_what_was_learned_fixes_some_settings():
-    with pytest.raises(InputError, match="cannot change after the base session"):
+    with pytest.raises(InputError, match="cannot be changed after the base session"):
         check_config({"model": {}}, learned=True)
     assert check_config({"reject": 0.05}, learned=True) == {"reject": 0.05}

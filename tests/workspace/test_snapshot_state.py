@@ -107,7 +107,7 @@ def test_categories_are_found_by_id_and_name(animals):
 
 
 def test_of_many_names_some_are_told(animals, blobs, fresh):
-    with pytest.raises(InputError, match=r"There is no category 0\. Nothing was learned yet\.$"):
+    with pytest.raises(InputError, match=r"There is no category 0\. No categories have been learned yet\.$"):
         fresh.category(0)
     animals.learn(blobs.probe[:6] + 50, list("abcdef"))
     with pytest.raises(InputError, match=r"There are 0 'cat', .* 7 'c' and 3 more\.$"):

@@ -121,7 +121,7 @@ def test_a_held_lock_stops_every_writer_and_no_reader(animals, blobs, tree):
     before = tree(animals.path)
     with WriteLock(animals.path / ".lock", "discover"):
         for command in writing_commands(animals, blobs).values():
-            with pytest.raises(WorkspaceBusy, match=f"being changed by process {os.getpid()}"):
+            with pytest.raises(WorkspaceBusy, match=f"in use by process {os.getpid()}"):
                 command()
         assert len(animals.predict(blobs.probe)) == 40
         assert len(Workspace.open(animals.path).categories()) == 5
@@ -236,8 +236,8 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"embedder": 5}, "embedder must be an object with the protocol"),
-        ({"embedder": np.mean}, "embedder must be an object with the protocol"),
+        ({"embedder": 5}, "embedder must be a vbcgcd.embed.Embedder"),
+        ({"embedder": np.mean}, "embedder must be a vbcgcd.embed.Embedder"),
         ({"lock_timeout": -1}, "lock_timeout must be"),
         ({"model": {"covariance": "round"}}, "covariance must be one of"),
     ],
@@ -269,5 +269,5 @@ def test_a_target_is_checked_without_writing(animals, tmp_path, tree):
 
 @pytest.mark.parametrize("embedder", [5, "pixels", object()])
 def test_only_an_embedder_is_an_embedder(template, embedder):
-    with pytest.raises(InputError, match="embedder must be an object with the protocol"):
+    with pytest.raises(InputError, match=r"embedder must be a vbcgcd\.embed\.Embedder"):
         Workspace.open(template, embedder=embedder)

@@ -267,9 +267,10 @@ def _undo_or_redo(command: str, workspace: Path | None, as_json: bool) -> None:
     here = a.open_workspace(workspace)
     info = here.last_command() if command == "undo" else here.next_redo()
     if info is not None and info.command not in (*OPERATIONS, "init"):
+        which = "last command was" if command == "undo" else "next command to redo is"
         raise InputError(
-            f"The command to {command} is not a change of categories: {describe(here, info.commit)}. Use "
-            f"'vbcgcd {command}' to {command} it anyway."
+            f"The {which} not a category change: {describe(here, info.commit)}. Use 'vbcgcd {command}' to "
+            f"{command} it anyway."
         )
     commit = None if info is None else info.commit
     result = here.undo(commit=commit) if command == "undo" else here.redo(commit=commit)

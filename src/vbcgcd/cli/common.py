@@ -247,7 +247,7 @@ class Steps:
             self.step(self.first)
 
     def stop(self) -> None:
-        """Take the time."""
+        """Record the elapsed time."""
         self.seconds = time.monotonic() - self._start
 
     def _add(self, name: str) -> TaskID:

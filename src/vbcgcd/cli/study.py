@@ -181,9 +181,7 @@ def plan(
         known = len(session.rows) - sum(int((y[session.rows] == c).sum()) for c in session.novel)
         table.add_row(str(t + 1), str(len(session.novel)), str(len(session.rows)), str(known))
     console().print(table)
-    console().print(
-        f"Plan written to {output}. Nothing leaks: no row of a session is labelled or novel twice."
-    )
+    console().print(f"Plan written to {output}. Checked for leaks: no row is labelled or novel twice.")
 
 
 @app.command()

@@ -100,7 +100,7 @@ def report(
     from vbcgcd.show.sessions import report as render
 
     if output.suffix.lower() not in (".html", ".htm"):
-        raise InputError(f"The name of a report must end in .html, got {output}.", option="output")
+        raise InputError(f"A report's file name must end in .html or .htm, got {output}.", option="output")
     here = a.open_workspace(workspace)
     with working("writing the report"):
         result = here.report(os.path.abspath(output), items=items, title=title)

@@ -76,7 +76,7 @@ def summary_lines(answers: Predictions) -> RenderableType:
     if answers.reject is not None:
         lines.append(
             f"Rejected {plural(values['rejected'], 'item')} as 'none of these'; about "
-            f"{percent(answers.reject)} of the items that do belong to a known category are rejected too."
+            f"{percent(answers.reject)} of the items of known categories are expected among them."
         )
     return Group(*map(Text, lines))
 
@@ -102,7 +102,7 @@ def explanation(answer: Explanation, item: str = "") -> RenderableType:
         )
     head = Text.assemble((f"{one_line(answer.reference, 60)}  ", "dim"), (one_line(item, 300), "bold"))
     usual = number(math.sqrt(answer.dimensions), 1)
-    lines = [f"Items of a category are usually at a distance of about {usual}.", _evidence(answer)]
+    lines = [f"Typical distance: {usual}.", _evidence(answer)]
     return Group(head, Text(), table, Text(), *map(Text, [*lines, _novelty(answer.novelty)]))
 
 

@@ -119,14 +119,14 @@ def _labelled(record: SessionRecord, seconds: float, updated: bool) -> list[str]
 
 
 def _unlabelled(record: SessionRecord, seconds: float) -> list[str]:
-    how = "estimated" if record.estimated else "set by you"
+    how = "number estimated" if record.estimated else "as requested"
     items = plural(record.rows, "item") + _source(record, "from")
     lines = [f"Session {record.session}: {items} ({seconds:.1f} s).", *_columns(record)]
     if not record.n_novel:
-        return [*lines, f"All items are in known categories; there are no novel ones (number {how})."]
+        return [*lines, f"No novel categories ({how}); all items are in known ones."]
     novel = plural(record.n_novel, "novel category", "novel categories")
     lines.append(
-        f"{record.known_rows:,} are in known categories and {record.novel_rows:,} in {novel} (number {how})."
+        f"{record.known_rows:,} are in known categories and {record.novel_rows:,} in {novel} ({how})."
     )
     if record.flagged is not None:
         lines.append(f"Before the session, {percent(record.flagged)} of them fit no known category.")

@@ -51,7 +51,7 @@ UNKNOWN_MAKER = Maker()
 
 @dataclass(frozen=True)
 class EmbedderMark:
-    """What made the embeddings of a workspace.
+    """The embedder of a workspace.
 
     Parameters
     ----------
@@ -184,8 +184,8 @@ class Embedding:
         if mark is not None and kind == "embedding" and mark["fingerprint"] != UNKNOWN:
             return  # the workspace was made from vectors of an embedder; the fingerprint decides
         raise InputError(
-            f"This workspace is for {kind}s, but {items.source} holds {items.kind}s; give it {kind}s, or "
-            "create another workspace."
+            f"This workspace is for {kind}s, but {items.source} holds {items.kind}s; use {kind}s, or create "
+            "a new workspace."
         )
 
     def _embed(self, items: Items) -> Batch:
@@ -210,8 +210,8 @@ class Embedding:
                 f"the embedder {known['name']!r}" if known["fingerprint"] != UNKNOWN else "the same embedder"
             )
             raise InputError(
-                f"Embeddings of this workspace have {known['dimension']} numbers, those of "
-                f"{batch.items.source} have {batch.mark.dimension}; use {embedder}."
+                f"This workspace uses embeddings of {known['dimension']} dimensions, but "
+                f"{batch.items.source} has {batch.mark.dimension}; use {embedder}."
             )
 
     def _check_fingerprint(self, mark: EmbedderMark) -> None:
@@ -242,19 +242,20 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
     if isinstance(data, str | os.PathLike):
         if labels is not None:
             raise InputError(
-                "labels go with arrays; in a file they are a column; name it with the option 'label'.",
+                "labels can only be passed with an array; for a file, name the label column with the option "
+                "'label'.",
                 option="labels",
             )
         return items_of_path(Path(data), {k: v for k, v in columns.items() if v is not None})
     chosen = [name for name, value in columns.items() if value is not None]
     if chosen:
         raise InputError(
-            f"{', '.join(chosen)} choose columns of a file, but the data is not a file.", option=chosen[0]
+            f"{', '.join(chosen)} can only be used with a file, got {type(data).__name__}.", option=chosen[0]
         )
     if isinstance(data, Items):
         if labels is not None:
             raise InputError(
-                "These items carry their own labels; labels can only be given with arrays.", option="labels"
+                "labels can only be passed with an array; Items have their own.", option="labels"
             )
         return data, UNKNOWN_MAKER
     try:
@@ -262,7 +263,7 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
         known = None if labels is None else np.asarray(labels)
     except ValueError as error:
         raise InputError(f"The data cannot be turned into an array: {error}.") from None
-    return array_items(values, source="array", labels=known), UNKNOWN_MAKER
+    return array_items(values, source="the array", labels=known), UNKNOWN_MAKER
 
 
 def items_of_path(path: Path, columns: dict[str, Any]) -> tuple[Items, Maker]:
@@ -286,8 +287,8 @@ def check_embedder(embedder: Any) -> None:
     """Raise unless this is an embedder or None."""
     if embedder is not None and not isinstance(embedder, Embedder):
         raise InputError(
-            f"embedder must be an object with the protocol vbcgcd.embed.Embedder, got {embedder!r}; init and "
-            "configure also take the name or path of one.",
+            f"embedder must be a vbcgcd.embed.Embedder, got {embedder!r}; init and configure also accept a "
+            "name or path.",
             option="embedder",
         )
 
@@ -299,7 +300,8 @@ def _vectors_of(items: Items, maker: Maker) -> Batch:
     if not np.isfinite(vectors).all():
         row = int(np.flatnonzero(~np.isfinite(vectors).all(axis=1))[0])
         raise InputError(
-            f"Item {items.references[row]!r} of {items.source} contains NaN or infinity; remove or fill it."
+            f"Item {items.references[row]!r} of {items.source} contains NaN or infinity; remove the item "
+            "or replace the value."
         )
     mark = EmbedderMark(maker.name, "embedding", maker.fingerprint, int(vectors.shape[1]))
     return Batch(items, vectors, mark)

@@ -45,7 +45,7 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         model : dict
             Options of `CategoryDiscoverer`.
         reject : float or None
-            Share of items of known categories that ``predict`` may refuse wrongly; None refuses nothing.
+            Share of items of known categories that ``predict`` may reject wrongly; None rejects nothing.
         names : {"auto", "number"}
             Whether novel categories are named after their terms or likenesses, or by number.
         excerpts : int
@@ -63,7 +63,7 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
     fixed = [name for name in FIXED if name in changes and learned]
     if fixed:
         raise InputError(
-            f"{' and '.join(fixed)} cannot change after the base session; create another workspace.",
+            f"{' and '.join(fixed)} cannot be changed after the base session; create a new workspace.",
             option=fixed[0],
         )
     if isinstance(changes.get("embedder"), os.PathLike):

@@ -89,7 +89,7 @@ class State:
     ----------
     config : dict
     embedder : dict or None
-        What made the embeddings; see `vbcgcd.workspace.batch.EmbedderMark`.
+        The embedder of this workspace; see `vbcgcd.workspace.batch.EmbedderMark`.
     model : int or None
         Commit of the base model; None before the base session.
     categories : dict of id -> Category
@@ -274,7 +274,7 @@ class Snapshot:
             There was none yet.
         """
         if self.state.model is None:
-            raise InputError("This workspace has learned nothing yet; give it labelled items with learn.")
+            raise InputError("This workspace is empty; run learn with labelled items first.")
         base: BaseModel = self.content(self.history.commit(self.state.model), MODEL)
         return base
 
@@ -296,16 +296,16 @@ class Snapshot:
     def _gather(self, memory: _Memory) -> Posterior:
         rows = {place: row for row, place in enumerate(memory.places.values())}
         parts: dict[int, Posterior] = {} if memory.posterior is None else {-1: memory.posterior}
-        wanted: list[tuple[int, int]] = []
+        places: list[tuple[int, int]] = []
         for place in self.state.posterior_places.values():
             if place in rows:
-                wanted.append((-1, rows[place]))
+                places.append((-1, rows[place]))
                 continue
             if place[0] not in parts:
                 parts[place[0]] = self._segment(place[0])
-            wanted.append(place)
+            places.append(place)
         arrays = {
-            name: np.stack([getattr(parts[part], name)[row] for part, row in wanted])
+            name: np.stack([getattr(parts[part], name)[row] for part, row in places])
             for name in ("mean", "kappa", "nu", "factor")
         }
         return Posterior(structure=self.base.knowledge.posterior.structure, **arrays)
@@ -325,8 +325,8 @@ def once_per_snapshot(query: Callable[[Snapshot], Answer]) -> Callable[[Snapshot
         answers = snapshot._answers
         if query not in answers:
             answers[query] = query(snapshot)
-        found: Answer = answers[query]
-        return found
+        result: Answer = answers[query]
+        return result
 
     return answer
 

@@ -29,19 +29,19 @@ from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Key, Snapshot
 
-Given = ParamSpec("Given")
+P = ParamSpec("P")
 Answer = TypeVar("Answer")
 
 __all__ = ["Workspace"]
 
 
 def _query(
-    function: Callable[Concatenate[Snapshot, Given], Answer],
-) -> Callable[Concatenate[Workspace, Given], Answer]:
+    function: Callable[Concatenate[Snapshot, P], Answer],
+) -> Callable[Concatenate[Workspace, P], Answer]:
     """A method that asks a question of the present snapshot."""
 
     @functools.wraps(function)
-    def method(self: Workspace, /, *args: Given.args, **kwargs: Given.kwargs) -> Answer:
+    def method(self: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
         return function(self.snapshot(), *args, **kwargs)
 
     return method
@@ -293,7 +293,7 @@ class Workspace:
         data : path, Items or array
         reject : float, optional
             Answer "none of these" if the novelty exceeds ``1 - reject``, the share of items of known
-            categories that are wrongly refused. None takes the setting ``reject``; 0 refuses nothing.
+            categories that are wrongly rejected. None takes the setting ``reject``; 0 rejects nothing.
         """
         now = self.snapshot()
         rate = check_reject(now.state.config["reject"] if reject is None else reject)
@@ -362,7 +362,7 @@ class Workspace:
 
     @property
     def embedder(self) -> Mapping[str, Any] | None:
-        """What made the embeddings: name, kind, fingerprint, dimension; None before the base session."""
+        """The workspace's embedder: name, kind, fingerprint, dimension; None before the base session."""
         return self.snapshot().state.embedder
 
     @property

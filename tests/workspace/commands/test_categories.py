@@ -68,7 +68,7 @@ def test_a_merge_undone_is_as_if_it_had_not_been(animals, blobs, answers):
         ("cat", None, r"at least two categories, got only 'cat' \(category 0\)"),
         (1, None, r"at least two categories, got only 'dog' \(category 1\)"),
         ([], None, "at least two categories, got none"),
-        ([0, "cat"], None, r"different categories, got 'cat' \(category 0\) more than once"),
+        ([0, "cat"], None, r"'cat' \(category 0\) was named more than once"),
         ([0, 99], None, "no category 99"),
         ([0, 1], "owl", "Category 2 is already named 'owl'"),
         ([0, 1], "", "must be non-empty text"),
@@ -112,7 +112,7 @@ def test_the_parts_of_a_split_learn_from_the_batch_alone(animals, blobs):
     ("options", "message"),
     [
         ({"n_parts": 1}, "n_parts must be"),
-        ({"n_parts": 40}, "belong to 'cat'; splitting it into 40 parts takes at least 80"),
+        ({"n_parts": 40}, "belong to 'cat'; splitting it into 40 parts needs at least 80"),
         ({"names": ["a"]}, "2 different names"),
         ({"names": ["a", "owl"]}, "Category 2 is already named 'owl'"),
     ],
@@ -149,7 +149,7 @@ def test_a_split_names_items_that_could_not_be_embedded(tmp_path):
 
 
 def test_equal_items_cannot_be_split(animals, blobs):
-    with pytest.raises(InputError, match="not different enough"):
+    with pytest.raises(InputError, match="Too few distinct items"):
         animals.split("cat", np.repeat(blobs.rows[:1], 8, axis=0))
 
 

@@ -169,7 +169,7 @@ def test_numbers_as_labels_keep_their_order(fresh, blobs):
 def test_the_label_none_of_these_is_refused(fresh, animals, blobs, tree, base):
     workspace = fresh if base else animals
     before = tree(workspace.path)
-    with pytest.raises(InputError, match="'none of these' is the answer for a refused item"):
+    with pytest.raises(InputError, match="'none of these' is reserved for rejected items"):
         workspace.learn(blobs.rows, np.where(blobs.labels == "cat", "none of these", blobs.labels))
     assert tree(workspace.path) == before
 

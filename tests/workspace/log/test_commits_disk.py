@@ -82,7 +82,7 @@ with WriteLock(Path(sys.argv[1]), "discover"):
 
 
 def test_a_second_writer_hears_who_is_writing(tmp_path):
-    message = f"process {os.getpid()} on .*merge, since .*wait"
+    message = f"process {os.getpid()} on .*merge, since .*try again"
     with WriteLock(tmp_path / ".lock", "merge"), pytest.raises(WorkspaceBusy, match=message):
         WriteLock(tmp_path / ".lock", "drop").__enter__()
     assert (tmp_path / ".lock").read_bytes() == b""

@@ -61,7 +61,7 @@ def test_a_file_is_no_folder(tmp_path):
 
 
 def test_an_empty_folder_is_empty_again_where_making_fails(tmp_path):
-    with pytest.raises(DiskError, match=r"No space.*no workspace was made"):
+    with pytest.raises(DiskError, match=r"No space.*no workspace was created"):
         Store.create(tmp_path, Draft("note", files={"a": Failing()}))
     assert list(tmp_path.iterdir()) == []
 

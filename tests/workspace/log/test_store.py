@@ -158,7 +158,7 @@ def test_what_is_no_workspace(tmp_path, content):
     with pytest.raises(MissingFileError, match="There is no workspace"):
         Store(tmp_path)
     (tmp_path / "workspace.json").write_text(content)
-    with pytest.raises((InputError, WorkspaceDamaged), match=r"does not belong to a workspace|damaged"):
+    with pytest.raises((InputError, WorkspaceDamaged), match=r"is not a vbcgcd workspace|damaged"):
         Store(tmp_path)
 
 

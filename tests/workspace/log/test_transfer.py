@@ -83,7 +83,7 @@ def test_a_file_that_was_tampered_with_is_refused(exported, tmp_path, edit, erro
 def test_commits_beyond_head_are_refused(exported, tmp_path):
     with zipfile.ZipFile(exported, "a") as archive:
         archive.writestr("commits/000009/commit.json", "{}")
-    with pytest.raises(WorkspaceDamaged, match="HEAD does not name"):
+    with pytest.raises(WorkspaceDamaged, match="commits beyond HEAD"):
         Workspace.import_(exported, tmp_path / "copy")
 
 

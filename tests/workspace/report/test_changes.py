@@ -21,7 +21,7 @@ def test_a_session_in_a_sentence(animals):
     session = animals.sessions()[-1]
     assert found.lead.endswith(
         f"assigned 100 items: {session.known_rows} to known categories and {session.novel_rows} to 2 novel "
-        "categories (the number was given)."
+        "categories (as requested)."
     )
     assert {card.info.id for card in found.novel} == {3, 4}
     assert [card.info.size for card in found.novel] == sorted(

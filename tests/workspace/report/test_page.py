@@ -42,7 +42,7 @@ def test_a_report_shows_everything(animals, page):
     assert "190" in found.text
     assert "gone" not in found.text
     assert len(found.all("article")) == 2
-    assert "Session 1 (array" in found.text
+    assert "Session 1 (the array" in found.text
     assert "labelled ones are usually near 1" in found.text
     assert "A category far above it may mix several things. Spread" in found.text  # narrow is no fault
 
@@ -220,7 +220,7 @@ def test_items_and_dots_are_as_many_as_asked_for(animals, page):
 @pytest.mark.parametrize(
     ("name", "options", "says"),
     [
-        ("r.csv", {}, "ends in .html"),
+        ("r.csv", {}, "must end in .html"),
         ("no/such/r.html", {}, "no folder"),
         ("folder.html", {}, "is a folder"),
         ("animals/commits/000001/r.html", {}, "belongs to the workspace"),

@@ -52,7 +52,7 @@ def rename_draft(snapshot: Snapshot, key: Key, name: str) -> Draft:
 
 
 def merge_draft(snapshot: Snapshot, keys: Sequence[Key], name: str | None) -> Draft:
-    """Pour categories into a new one; they retire and point to it."""
+    """Merge categories into a new one; they retire and point to it."""
     state, knowledge = snapshot.state, snapshot.knowledge
     parts = _parts_of_merge(state, keys)
     ids = [part.id for part in parts]
@@ -158,12 +158,14 @@ def _parts_of_merge(state: State, keys: Sequence[Key]) -> list[Category]:
         find_category(state, key) for key in ([keys] if isinstance(keys, str | int | np.integer) else keys)
     ]
     if len(parts) < 2:
-        got = f"only {describe(parts[0])}; name the category to merge it with" if parts else "none"
-        raise InputError(f"A merge takes at least two categories, got {got}.")
+        number = f"only {describe(parts[0])}; name the category to merge it with" if parts else "none"
+        raise InputError(f"Merging needs at least two categories, got {number}.")
     ids = [part.id for part in parts]
     twice = next((part for part in parts if ids.count(part.id) > 1), None)
     if twice is not None:
-        raise InputError(f"A merge takes different categories, got {describe(twice)} more than once.")
+        raise InputError(
+            f"Categories to merge must be different; {describe(twice)} was named more than once."
+        )
     return parts
 
 
@@ -182,7 +184,7 @@ def _members(knowledge: Knowledge, batch: Batch, whole: Category, position: int,
     if len(members) < PART_ROWS * n_parts:
         raise InputError(
             f"{len(members)} of the {len(batch)} items belong to {whole.name!r}; splitting it into {n_parts} "
-            f"parts takes at least {PART_ROWS * n_parts}. Give more of its items."
+            f"parts needs at least {PART_ROWS * n_parts}. Add more items of this category."
         )
     return batch.take(members)
 
@@ -191,7 +193,7 @@ def _cluster(knowledge: Knowledge, reduced: Array, n_parts: int) -> Array:
     """Part of each row, the largest first: k-means in the geometry in which sessions are clustered."""
     rows = knowledge.novelty.geometry.prepared(reduced)
     if len(np.unique(rows, axis=0)) < n_parts:
-        raise InputError(f"The items are not different enough to make {n_parts} parts.")
+        raise InputError(f"Too few distinct items for {n_parts} parts; use fewer parts or more items.")
     labels = k_means(rows, n_parts, np.random.default_rng(0))
     sizes = np.bincount(labels, minlength=n_parts)
     place = np.empty(n_parts, dtype=np.intp)

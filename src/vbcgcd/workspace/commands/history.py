@@ -25,8 +25,8 @@ def undo_draft(snapshot: Snapshot, commit: int | None) -> Draft:
     """
     trail = snapshot.state.trail
     if len(trail) < 2:
-        raise InputError("Nothing to undo; only init is in effect.")
-    _check_meant(commit, snapshot.history.commit(trail[-1]))
+        raise InputError("Nothing to undo.")
+    _check_last(commit, snapshot.history.commit(trail[-1]), "last command", "undone")
     return Draft("undo", changes={"goto": trail[-2]}, parameters={"of": trail[-1]})
 
 
@@ -35,7 +35,7 @@ def redo_draft(snapshot: Snapshot, commit: int | None) -> Draft:
     undone = snapshot.history.undone
     if not undone:
         raise InputError("Nothing to redo; redo works only right after undo.")
-    _check_meant(commit, snapshot.history.commit(undone[-1]))
+    _check_last(commit, snapshot.history.commit(undone[-1]), "next command to redo", "redone")
     return Draft("redo", changes={"goto": undone[-1]}, parameters={"of": undone[-1]})
 
 
@@ -49,14 +49,14 @@ def configure_draft(snapshot: Snapshot, changes: Mapping[str, Any]) -> Draft:
     """Change settings."""
     checked = check_config(changes, learned=snapshot.state.model is not None)
     if not checked:
-        raise InputError(f"Give at least one setting; the settings are {', '.join(DEFAULTS)}.")
+        raise InputError(f"No setting to change; the settings are {', '.join(DEFAULTS)}.")
     return Draft("configure", changes={"config": checked}, parameters=checked)
 
 
-def _check_meant(commit: int | None, last: Commit) -> None:
+def _check_last(commit: int | None, last: Commit, what: str, outcome: str) -> None:
     if commit is not None and commit != last.number:
         raise InputError(
-            f"Command {commit} was meant, but command {last.number} ({last.command}) came in between; check "
-            "the history and try again.",
+            f"The {what} is {last.number} ({last.command}), not {commit}, so nothing was {outcome}; check "
+            "the history.",
             option="commit",
         )

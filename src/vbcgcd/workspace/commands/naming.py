@@ -55,7 +55,7 @@ def check_name(name: Any) -> str:
         raise InputError(f"{name!r} means the id {name[1:]}, so it cannot be a name.", option="name")
     if name == NONE_OF_THESE:
         raise InputError(
-            f"{NONE_OF_THESE!r} is the answer for a refused item; choose another name.", option="name"
+            f"{NONE_OF_THESE!r} is reserved for rejected items; choose another name.", option="name"
         )
     return name
 
@@ -66,8 +66,8 @@ def label_name(label: Any) -> str:
     name = text[:LONGEST].strip() or "unnamed"
     if name == NONE_OF_THESE:
         raise InputError(
-            f"The label {NONE_OF_THESE!r} is the answer for a refused item; rename it, or leave the label "
-            "empty for items that have none."
+            f"The label {NONE_OF_THESE!r} is reserved for rejected items; rename it, or leave the label "
+            "empty."
         )
     return name
 

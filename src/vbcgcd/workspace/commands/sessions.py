@@ -53,7 +53,7 @@ def check_labelled(items: Items) -> None:
     """Raise if no item has a label."""
     if not items.labelled.any():
         raise InputError(
-            f"{items.source} has no labels; name the column that holds them with the option 'label', or give "
+            f"{items.source} has no labels; name the column that holds them with the option 'label', or pass "
             "labels with an array.",
             option="label",
         )

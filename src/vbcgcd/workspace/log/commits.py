@@ -244,8 +244,8 @@ class WriteLock:
         except (OSError, ValueError, KeyError):
             who = "another process"
         return (
-            f"The workspace {self.path.parent} is being changed by {who}. Nothing was changed; wait until it "
-            "has finished and run the command again."
+            f"The workspace {self.path.parent} is in use by {who}. Nothing was changed; try again when it "
+            "has finished."
         )
 
 
@@ -365,7 +365,7 @@ def record_of(commit: Commit, *, undone: bool = False) -> SessionRecord:
 def check_version(version: Any, path: Path) -> None:
     """Raise unless this release reads the version."""
     if not isinstance(version, int):
-        raise WorkspaceDamaged(f"{path} has no format version: it is damaged or belongs to something else.")
+        raise WorkspaceDamaged(f"{path} has no format version: it is damaged or not part of a workspace.")
     if version > VERSION:
         raise InputError(
             f"{path} has format version {version}, this release reads up to {VERSION}; update vbcgcd."

@@ -244,6 +244,5 @@ def check_pyarrow(module: str = "pyarrow") -> Any:
         return importlib.import_module(module)
     except ImportError:
         raise InputError(
-            "A workspace keeps its assignments as Parquet, which needs the package pyarrow; install it with "
-            "pip install 'vbcgcd[tables]'."
+            "Workspaces need the package pyarrow; install it with pip install 'vbcgcd[tables]'."
         ) from None

@@ -23,7 +23,7 @@ def build_folder(path: Path, fill: Callable[[Path], Any]) -> None:
     """
     check_vacant(path)
     build = _build_inside if path.is_dir() else _build_beside
-    with disk_errors(path if path.is_dir() else path.parent, "no workspace was made"):
+    with disk_errors(path if path.is_dir() else path.parent, "no workspace was created"):
         build(path, fill)
 
 

@@ -99,11 +99,11 @@ class Store:
         about = path / ABOUT
         if not about.is_file():
             raise MissingFileError(
-                f"There is no workspace at {path}; create one with init, or give the folder of one."
+                f"There is no workspace at {path}; create one with init, or pass the path of an existing one."
             )
         self.about = from_json(about.read_bytes(), about)
         if self.about.get("format") != FORMAT:
-            raise InputError(f"{about} does not belong to a workspace of vbcgcd.")
+            raise InputError(f"{about} is not a vbcgcd workspace file.")
         check_version(self.about.get("version"), about)
 
     @classmethod
@@ -205,7 +205,7 @@ class Store:
         aside = self.path / COMMITS / aside_name()
         try:
             aside.mkdir()
-            commit = self._written(aside, number, parent, draft)
+            commit = self._write_files(aside, number, parent, draft)
             data = to_json(commit.as_json())
             write_synced(aside / RECORD, data)
             sync_folder(aside)
@@ -226,8 +226,8 @@ class Store:
             raise
         return commit, head
 
-    def _written(self, aside: Path, number: int, parent: Head, draft: Draft) -> Commit:
-        """The commit, after its files were written."""
+    def _write_files(self, aside: Path, number: int, parent: Head, draft: Draft) -> Commit:
+        """Write the files of a commit; returns its record."""
         marks = {}
         for name, content in draft.files.items():
             data = content.as_bytes()

@@ -50,7 +50,7 @@ def import_from(file: Path, path: Path) -> Store:
         store.verify()
         expected = {f"{c.number:06d}" for c in store.commits(store.head())}
         if {part.name for part in (folder / COMMITS).iterdir()} != expected:
-            raise WorkspaceDamaged(f"{file} holds commits that its HEAD does not name; export it again.")
+            raise WorkspaceDamaged(f"{file} is inconsistent (commits beyond HEAD); export it again.")
 
     if not file.is_file():
         raise MissingFileError(f"There is no file {file}.")

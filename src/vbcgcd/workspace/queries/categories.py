@@ -248,23 +248,23 @@ def list_categories(
         Ids; no other category is looked up.
     """
     state = snapshot.state
-    wanted = state.categories if only is None else only
-    infos = _live(snapshot, n_samples, items, wanted) if state.ids else []
+    ids = state.categories if only is None else only
+    infos = _live(snapshot, n_samples, items, ids) if state.ids else []
     if retired:
         sizes = category_sizes(snapshot)
-        gone = (c for c in state.categories.values() if not c.live and c.id in wanted)
+        gone = (c for c in state.categories.values() if not c.live and c.id in ids)
         infos += [_info(category, sizes.get(category.id, 0)) for category in gone]
     return tuple(infos)
 
 
-def _live(snapshot: Snapshot, n_samples: int, texts: bool, wanted: Collection[int]) -> list[CategoryInfo]:
+def _live(snapshot: Snapshot, n_samples: int, texts: bool, ids: Collection[int]) -> list[CategoryInfo]:
     knowledge, live, sizes = snapshot.knowledge, snapshot.state.live, category_sizes(snapshot)
     posterior = knowledge.posterior
     nearest, distance = nearest_means(posterior.mean)
     volume, spread = posterior.log_det_covariance, deviation(knowledge.prior, posterior)
     infos = []
     for row, category in enumerate(live):
-        if category.id not in wanted:
+        if category.id not in ids:
             continue
         samples = typical_samples(snapshot, category.id, n_samples, texts=texts)
         near = None if nearest[row] < 0 else live[nearest[row]]
@@ -364,7 +364,7 @@ def describe(category: Category) -> str:
 def _suggest(state: State, key: Key, number: int | None) -> str:
     """The end of a message: what the user may have meant."""
     if not state.categories:
-        return "Nothing was learned yet."
+        return "No categories have been learned yet."
     if number is not None:
         return f"Ids go from {min(state.categories)} to {max(state.categories)}."
     similar = sorted((-_similarity(str(key), c.name), c.id, c.name) for c in state.live)
@@ -377,8 +377,8 @@ def _suggest(state: State, key: Key, number: int | None) -> str:
 
 def _similarity(key: str, name: str) -> float:
     """How similar a text is to a name or to a word of it, from 0 to 1."""
-    wanted, name = key.strip().casefold(), name.casefold()
-    if wanted and wanted in name:
+    text, name = key.strip().casefold(), name.casefold()
+    if text and text in name:
         return 1.0
     parts = (name, *name.replace("_", " ").split())
-    return max(difflib.SequenceMatcher(None, wanted, part).ratio() for part in parts)
+    return max(difflib.SequenceMatcher(None, text, part).ratio() for part in parts)

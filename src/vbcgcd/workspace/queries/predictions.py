@@ -29,7 +29,7 @@ def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictio
     snapshot : Snapshot
     batch : Batch
     reject : float or None
-        Share of items of known categories that may be refused wrongly; None refuses nothing.
+        Share of items of known categories that may be rejected wrongly; None rejects nothing.
     """
     state, scores = snapshot.state, score(snapshot.knowledge, batch.vectors)
     ids = np.array([*state.ids, -1])
@@ -70,7 +70,7 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
     """
     if len(batch) != 1:
         raise InputError(
-            f"One item is explained at a time, got {len(batch)}; choose one with the option 'row'.",
+            f"Only one item can be explained at a time, got {len(batch)}; choose one with the option 'row'.",
             option="row",
         )
     knowledge, live = snapshot.knowledge, snapshot.state.live
@@ -114,17 +114,16 @@ def _sentences(reference: str, candidates: Sequence[Candidate], novelty: float, 
     first = candidates[0]
     lines = [
         f"{reference} belongs to {first.name} (category {first.id}) with probability "
-        f"{first.probability:.3f}: its distance is {first.distance:.1f}, and {np.sqrt(dim):.1f} is usual."
+        f"{first.probability:.3f}: its distance is {first.distance:.1f} (typical: {np.sqrt(dim):.1f})."
     ]
     if len(candidates) > 1:
         second = candidates[1]
         lines.append(
-            f"Next is {second.name} (category {second.id}) with probability {second.probability:.3f} at "
-            f"distance {second.distance:.1f}; the evidence for {first.name} is {odds:.1f} nats."
+            f"The runner-up is {second.name} (category {second.id}) with probability "
+            f"{second.probability:.3f} at distance {second.distance:.1f}; the evidence for "
+            f"{first.name} is {odds:.1f} nats."
         )
-    lines.append(
-        f"{1 - novelty:.1%} of the items of known categories fit their best category worse than this one."
-    )
+    lines.append(f"{1 - novelty:.1%} of the items of known categories fit their best category less well.")
     if first.typical:
         lines.append(f"Most typical of {first.name}: {', '.join(first.typical)}.")
     return " ".join(lines)

@@ -53,7 +53,7 @@ def write_report(
     check_number("n_items", n_items, low=0, high=50, whole=True)
     check_number("n_map", n_map, low=0, high=100_000, whole=True)
     if target.suffix.lower() not in ENDINGS:
-        raise InputError(f"The name of a report ends in {' or '.join(ENDINGS)}, got {target.name!r}.")
+        raise InputError(f"A report's file name must end in {' or '.join(ENDINGS)}, got {target.name!r}.")
     snapshot.store.check_target(target)
     heading = _check_title(title, snapshot.store.path)
     summary = overview(snapshot, n_items=n_items, n_map=n_map)

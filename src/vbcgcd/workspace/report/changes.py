@@ -72,7 +72,7 @@ def news(content: Content) -> News:
     cards = content.cards
     new = [cards[i] for i in changes.novel if i in cards]
     novel = sorted((c for c in new if not c.info.parents), key=lambda card: (-card.info.size, card.info.id))
-    shown = [] if last.command == "learn" else novel[:NEW_ROWS]
+    listed = [] if last.command == "learn" else novel[:NEW_ROWS]
     growth = [
         Growth(cards[i], gained)
         for i, gained in changes.gains.items()
@@ -80,8 +80,8 @@ def news(content: Content) -> News:
     ]
     return News(
         _lead(last),
-        tuple(shown),
-        len(novel) - len(shown) if shown else 0,
+        tuple(listed),
+        len(novel) - len(listed) if listed else 0,
         tuple((card, _parents(content, card.info)) for card in new if card.info.parents),
         tuple((cards.get(i), before, now) for i, (before, now) in changes.renamed.items()),
         tuple(
@@ -116,7 +116,7 @@ def _lead(session: SessionRecord) -> str:
         return f"{sentence}."
     if not session.novel:
         return f"{place} assigned {plural(session.rows, 'item')}, all to known categories."
-    number = "the number was estimated" if session.estimated else "the number was given"
+    number = "the number was estimated" if session.estimated else "as requested"
     return (
         f"{place} assigned {plural(session.rows, 'item')}: {session.known_rows:,} to known categories and "
         f"{session.novel_rows:,} to {plural(session.n_novel, 'novel category', 'novel categories')} "

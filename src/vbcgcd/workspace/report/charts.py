@@ -48,15 +48,15 @@ def session_chart(sessions: Sequence[SessionRecord], *, width: float, height: fl
     top = (rest if broken else max(rows, default=1)) * (1.25 if broken else 1.0)
     place = scale(0, top, plot.y1, plot.y0)
     centres, half = _bands(plot, len(sessions))
-    drawn = [plot.grid(ticks(0, top, 4), place)]
+    marks = [plot.grid(ticks(0, top, 4), place)]
     for i, session in enumerate(sessions):
         cut = broken and i == 0
-        drawn.append(_bar(session, centres[i], half, place, top if cut else None))
+        marks.append(_bar(session, centres[i], half, place, top if cut else None))
         if len(sessions) <= width * DENSITY:
             y = place(top if cut else session.rows) - 5
-            drawn.append(element("text", f"{session.rows:,}", x=centres[i], y=y, class_="tick mid"))
-    drawn.append(plot.axis([str(s.session) for s in sessions], centres, "session"))
-    return picture(width, height, _description(sessions), *drawn)
+            marks.append(element("text", f"{session.rows:,}", x=centres[i], y=y, class_="tick mid"))
+    marks.append(plot.axis([str(s.session) for s in sessions], centres, "session"))
+    return picture(width, height, _description(sessions), *marks)
 
 
 def _bar(
@@ -69,17 +69,17 @@ def _bar(
     else:
         parts = [("known", float(session.known_rows)), ("novel", float(session.novel_rows))]
         tip += f", {session.known_rows:,} of known categories, {session.novel_rows:,} of novel ones"
-    drawn, below = [element("title", tip)], 0.0
+    marks, below = [element("title", tip)], 0.0
     for css, value in parts:
         value = value if cut is None else cut
         y0, y1 = place(below), place(below + value)
-        drawn.append(element("rect", x=x - half, y=y1, width=2 * half, height=max(y0 - y1, 0.0), class_=css))
+        marks.append(element("rect", x=x - half, y=y1, width=2 * half, height=max(y0 - y1, 0.0), class_=css))
         below += value
     if cut is not None:
         y = place(cut * 0.86)
         path = f"M{number(x - half - 3)} {number(y + 4)}l{number(2 * half + 6)} -8"
-        drawn.append(element("path", d=path, class_="break"))
-    return element("g", *drawn)
+        marks.append(element("path", d=path, class_="break"))
+    return element("g", *marks)
 
 
 def category_chart(growth: Sequence[CategoryCount], *, width: float, height: float) -> Markup:
@@ -97,25 +97,25 @@ def category_chart(growth: Sequence[CategoryCount], *, width: float, height: flo
     top = max([*everything, 1]) * 1.08
     place = scale(0, top, plot.y1, plot.y0)
     centres, _ = _bands(plot, len(growth))
-    drawn = [plot.grid([t for t in ticks(0, top, 4) if t == int(t)], place)]
+    marks = [plot.grid([t for t in ticks(0, top, 4) if t == int(t)], place)]
     lines: list[tuple[str, list[int]]] = [("base", labelled), ("all", everything)]
     for css, values in lines:
         points = [f"{number(x)} {number(place(v))}" for x, v in zip(centres, values, strict=True)]
         if len(points) > 1:
             floor = f"L{number(centres[-1])} {number(plot.y1)}L{number(centres[0])} {number(plot.y1)}Z"
-            drawn.append(element("path", d=f"M{'L'.join(points)}{floor}", class_=f"area {css}"))
-            drawn.append(element("path", d=f"M{'L'.join(points)}", class_=f"line {css}"))
+            marks.append(element("path", d=f"M{'L'.join(points)}{floor}", class_=f"area {css}"))
+            marks.append(element("path", d=f"M{'L'.join(points)}", class_=f"line {css}"))
     for i, count in enumerate(growth):
         tip = f"After session {count.session}: {everything[i]:,} categories, {labelled[i]:,} labelled"
         dot = element(
             "circle", element("title", tip), cx=centres[i], cy=place(everything[i]), r=3.2, class_="dot all"
         )
-        drawn.append(dot)
+        marks.append(dot)
     if growth:
-        drawn += _ends(plot, place(everything[-1]), everything[-1], place(labelled[-1]), labelled[-1])
-    drawn.append(plot.axis([str(count.session) for count in growth], centres, "session"))
+        marks += _ends(plot, place(everything[-1]), everything[-1], place(labelled[-1]), labelled[-1])
+    marks.append(plot.axis([str(count.session) for count in growth], centres, "session"))
     label = f"Live categories after each session, now {everything[-1] if growth else 0:,}."
-    return picture(width, height, label, *drawn)
+    return picture(width, height, label, *marks)
 
 
 def _ends(plot: Plot, y_all: float, n_all: int, y_base: float, n_base: int) -> list[Markup]:
@@ -145,13 +145,13 @@ def spread_chart(spreads: Sequence[Spread], *, width: float, height: float) -> M
     place = scale(low, high, plot.y1, plot.y0)
     centres, half = _bands(plot, len(births))
     base = values[[spread.birth == births[0] for spread in spreads]] if len(values) else values
-    drawn = []
+    marks = []
     if len(base) > 1 and len(births) > 1:
         lower, upper = np.quantile(base, [0.1, 0.9])
-        drawn.append(
+        marks.append(
             element(
                 "rect",
-                element("title", f"8 in 10 categories of session {births[0]} lie in this band"),
+                element("title", f"80 % of the categories of session {births[0]} lie in this band"),
                 x=plot.x0,
                 y=place(float(upper)),
                 width=plot.x1 - plot.x0,
@@ -159,31 +159,31 @@ def spread_chart(spreads: Sequence[Spread], *, width: float, height: float) -> M
                 class_="band",
             )
         )
-    marks = ticks(low, high, 5)
-    digits = 2 if len(marks) < 2 or marks[1] - marks[0] >= 0.01 else 3
-    drawn.append(plot.grid(marks, place, f".{digits}f"))
+    levels = ticks(low, high, 5)
+    digits = 2 if len(levels) < 2 or levels[1] - levels[0] >= 0.01 else 3
+    marks.append(plot.grid(levels, place, f".{digits}f"))
     for birth, x in zip(births, centres, strict=True):
-        drawn.append(_strip([s for s in spreads if s.birth == birth], x, min(half, 60.0), place))
-    drawn.append(plot.axis([str(birth) for birth in births], centres, "session of birth"))
-    return picture(width, height, "Spread of each category by its session of birth.", *drawn)
+        marks.append(_strip([s for s in spreads if s.birth == birth], x, min(half, 60.0), place))
+    marks.append(plot.axis([str(birth) for birth in births], centres, "session of birth"))
+    return picture(width, height, "Spread of each category by its session of birth.", *marks)
 
 
 def _strip(spreads: Sequence[Spread], x: float, half: float, place: Callable[[float], float]) -> Markup:
     """The points of one session beside each other where they would cover each other, and their median."""
     ordered = sorted(spreads, key=lambda spread: spread.value)
     radius = 3.6 if half > 12 else 2.4
-    drawn, taken = [], list[tuple[float, float]]()
+    marks, taken = [], list[tuple[float, float]]()
     for spread in ordered:
         y = place(spread.value)
         shift = next((s for s in _shifts(half, radius) if _clear(x + s, y, taken, 2 * radius)), 0.0)
         taken.append((x + shift, y))
         tip = element("title", f"{spread.name}: {spread.value:.3f}")
-        drawn.append(element("circle", tip, cx=x + shift, cy=y, r=radius, class_=f"pt {spread.css}"))
+        marks.append(element("circle", tip, cx=x + shift, cy=y, r=radius, class_=f"pt {spread.css}"))
     if len(ordered) > 1:
         middle = place(float(np.median([spread.value for spread in ordered])))
         path = f"M{number(x - min(half, 26))} {number(middle)}h{number(2 * min(half, 26))}"
-        drawn.append(element("path", element("title", "median"), d=path, class_="median"))
-    return element("g", *drawn)
+        marks.append(element("path", element("title", "median"), d=path, class_="median"))
+    return element("g", *marks)
 
 
 def _shifts(half: float, radius: float) -> list[float]:
@@ -220,13 +220,13 @@ def sparkline(by_session: Mapping[int, int], sessions: Sequence[int], *, width: 
     counts = [f"{by_session[s]:,} in session {s}" for s in sessions if by_session.get(s)]
     tip = ", ".join(counts[-8:]) if counts else "no items"
     tip = f"… {tip}" if len(counts) > 8 else tip
-    drawn = [
+    marks = [
         element("title", tip),
         element("path", d=f"M0 {number(height - 0.5)}h{number(width)}", class_="floor"),
     ]
     if path:
-        drawn.append(element("path", d=path, class_="spark"))
-    return picture(width, height, f"Items per session: {tip}", *drawn, class_="sparkline")
+        marks.append(element("path", d=path, class_="spark"))
+    return picture(width, height, f"Items per session: {tip}", *marks, class_="sparkline")
 
 
 def _bands(plot: Plot, n: int) -> tuple[list[float], float]:

@@ -28,8 +28,8 @@ SESSION_ROWS = 12
 #: What a setting without a value means.
 UNSET = {
     "embedder": "the default for the kind of items",
-    "kind": "that of the first items",
-    "reject": "nothing is refused",
+    "kind": "set by the first items",
+    "reject": "nothing is rejected",
 }
 
 __all__ = ["option_lines", "render"]

@@ -19,11 +19,11 @@ FONT, LETTERS, PAD = 11.5, 24, 14.0
 #: One direction may be drawn so much larger than the other, to fill the frame.
 STRETCH = 1.6
 
-__all__ = ["Drawn", "scatter"]
+__all__ = ["MapDrawing", "scatter"]
 
 
 @dataclass(frozen=True)
-class Drawn:
+class MapDrawing:
     """The map, how many categories have their name on it, and how many items lie outside its frame."""
 
     svg: Markup
@@ -38,7 +38,7 @@ def scatter(
     *,
     width: float,
     tallest: float,
-) -> Drawn:
+) -> MapDrawing:
     """Draw the map.
 
     Parameters
@@ -57,13 +57,13 @@ def scatter(
     edge = 3.0
     inside = ((spots > edge) & (spots < [width - edge, height - edge])).all(axis=1)
     radius = [_radius(view.info.size, views) for view in views]
-    drawn = [element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=8, class_="ground")]
-    drawn += _clouds(views, items, spots, inside, classes)
-    drawn += _markers(views, at, radius, classes)
+    marks = [element("rect", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=8, class_="ground")]
+    marks += _clouds(views, items, spots, inside, classes)
+    marks += _markers(views, at, radius, classes)
     labels = _labels(views, at, radius, Box(6, 6, width - 12, height - 12))
-    drawn += [_named(views[label.index], label) for label in labels]
+    marks += [_named(views[label.index], label) for label in labels]
     label = f"Map of {len(views)} categories with {int(inside.sum())} items."
-    return Drawn(picture(width, height, label, *drawn, class_="map"), len(labels), int((~inside).sum()))
+    return MapDrawing(picture(width, height, label, *marks, class_="map"), len(labels), int((~inside).sum()))
 
 
 def _fitted(means: Array, dots: Array, width: float, tallest: float) -> tuple[Any, float]:
@@ -103,8 +103,8 @@ def _clouds(
 ) -> list[Markup]:
     """One path for the items of each category: points of no length with round ends."""
     paths: dict[int, list[str]] = {}
-    for item, (x, y), shown in zip(items, spots, inside, strict=True):
-        if shown:
+    for item, (x, y), visible in zip(items, spots, inside, strict=True):
+        if visible:
             paths.setdefault(item.category, []).append(f"M{number(x)} {number(y)}h0")
     return [
         element(
@@ -121,7 +121,7 @@ def _clouds(
 def _markers(
     views: Sequence[CategoryView], at: Array, radius: Sequence[float], classes: Mapping[int, str]
 ) -> list[Markup]:
-    drawn = []
+    marks = []
     for row in np.argsort([-r for r in radius], kind="stable"):
         info = views[row].info
         tip = element("title", f"{info.name} (#{info.id}), {info.size:,} items, session {info.birth}")
@@ -133,8 +133,8 @@ def _markers(
             r=radius[row],
             class_=f"mean {classes[info.birth]}",
         )
-        drawn.append(element("a", marker, href=f"#c{info.id}"))
-    return drawn
+        marks.append(element("a", marker, href=f"#c{info.id}"))
+    return marks
 
 
 def _labels(views: Sequence[CategoryView], at: Array, radius: Sequence[float], frame: Box) -> list[Label]:
@@ -146,11 +146,11 @@ def _labels(views: Sequence[CategoryView], at: Array, radius: Sequence[float], f
 
 def _named(view: CategoryView, label: Label) -> Markup:
     box = label.box
-    drawn = []
+    marks = []
     if label.line is not None:
         x0, y0, x1, y1 = map(number, label.line)
-        drawn.append(element("path", d=f"M{x0} {y0}L{x1} {y1}", class_="lead-line"))
-    drawn.append(
+        marks.append(element("path", d=f"M{x0} {y0}L{x1} {y1}", class_="lead-line"))
+    marks.append(
         element(
             "text",
             shortened(view.info.name, LETTERS),
@@ -159,4 +159,4 @@ def _named(view: CategoryView, label: Label) -> Markup:
             class_="name",
         )
     )
-    return element("g", *drawn)
+    return element("g", *marks)

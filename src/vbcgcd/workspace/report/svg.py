@@ -32,8 +32,8 @@ def element(name: str, *children: str, **attributes: object) -> Markup:
     parts = []
     for key, value in attributes.items():
         if value is not None:
-            shown = number(value) if isinstance(value, float) else value
-            parts.append(f' {key.rstrip("_").replace("_", "-")}="{escape(shown)}"')
+            text = number(value) if isinstance(value, float) else value
+            parts.append(f' {key.rstrip("_").replace("_", "-")}="{escape(text)}"')
     inside = Markup("").join(children)
     return Markup(f"<{name}{''.join(parts)}>{inside}</{name}>")
 
@@ -140,11 +140,11 @@ class Plot:
     def axis(self, names: list[str], places: list[float], title: str) -> Markup:
         """Names below the inner rectangle, thinned so that they do not touch, and what they are."""
         widest = max((text_width(name, 11) for name in names), default=0.0) + 8
-        drawn, last = [], -math.inf
+        marks, last = [], -math.inf
         for name, x in zip(names, places, strict=True):
             if x - last >= widest:
-                drawn.append(element("text", name, x=x, y=self.y1 + 15, class_="tick mid"))
+                marks.append(element("text", name, x=x, y=self.y1 + 15, class_="tick mid"))
                 last = x
         middle = (self.x0 + self.x1) / 2
-        drawn.append(element("text", title, x=middle, y=self.height - 3, class_="tick mid"))
-        return Markup("").join(drawn)
+        marks.append(element("text", title, x=middle, y=self.height - 3, class_="tick mid"))
+        return Markup("").join(marks)

@@ -25,21 +25,21 @@ class Predictions(Result):
     ----------
     references : list of str (N,)
     category : int array (N,)
-        -1 where the item is refused.
+        -1 where the item is rejected.
     name : list of str (N,)
-        "none of these" where the item is refused.
+        "none of these" where the item is rejected.
     probability : array (N,)
         Of the most probable category.
     novelty : array (N,)
         Near 1 for items of no category; uniform on [0, 1] for items of known ones.
     best : int array (N,)
-        The most probable category, also where the item is refused.
+        The most probable category, also where the item is rejected.
     second : int array (N,)
         The next one; -1 where there is only one category.
     second_name : list of str (N,)
     second_probability : array (N,)
     reject : float or None
-        Share of items of known categories that are wrongly refused.
+        Share of items of known categories that are wrongly rejected.
     failures : tuple of Failure
         Items that could not be embedded and have no row here.
     """
