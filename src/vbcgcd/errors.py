@@ -1,4 +1,4 @@
-"""The errors a user can meet. Each says what was given, what is allowed and what to do.
+"""The errors a user can meet. Each message says what was passed, what is allowed and what to do.
 
 They are data: a class for each kind of trouble, and the option at fault by its name, so that a command line
 or a page can point at its own form of that option without reading the message.
@@ -62,7 +62,7 @@ class MissingFileError(InputError):
 
 
 class NotFittedError(VbcgcdError, ValueError, AttributeError):
-    """The model was asked for an answer before ``fit``."""
+    """The model was used before ``fit``."""
 
 
 class NumericalError(VbcgcdError, ArithmeticError):

@@ -17,17 +17,17 @@ from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.knowledge import (
     Knowledge,
+    is_rejected,
     learn_more,
     log_probabilities,
     read_model,
-    refuse,
     write_model,
 )
 from vbcgcd.discovery.options import Options, check_n_novel, check_reject
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError, NotFittedError
-from vbcgcd.labels import appended, new_labels, with_refusals
+from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
 from vbcgcd.validation import check_labels, check_rows, check_weight
 
@@ -170,7 +170,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows of known and novel categories, in any mix.
         n_novel : int or None
             Number of novel categories, at most half the number of rows; None estimates it, and 0 is a
-            possible answer. A category that no row would belong to is not made, so a batch with too little
+            possible answer. A category that no row would belong to is not created, so a batch with too little
             in it yields fewer.
         sample_weight : array-like (N,), optional
             Weight of each row.
@@ -227,8 +227,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = check_labels(y, len(rows))
         if any((labels.dtype.kind in kind) != (self.classes_.dtype.kind in kind) for kind in ("iuf", "b")):
             raise InputError(
-                f"Labels must be of the kind the model was fitted with ({self.classes_.dtype}), "
-                f"got {labels.dtype}.",
+                f"y has type {labels.dtype}, but the model was fitted with {self.classes_.dtype}; use the "
+                "same type.",
                 option="y",
             )
         unseen = np.setdiff1d(labels, self.classes_)
@@ -256,7 +256,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like (N, d)
         reject : float, optional
             Answer "none of these" where the novelty exceeds ``1 - reject``: the share of known rows that
-            are refused wrongly. None and 0 refuse nothing.
+            are rejected wrongly. None and 0 reject nothing.
         reject_label : optional
             What that answer is; -1 for numbers and "none of these" for strings by default.
         """
@@ -265,8 +265,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rate = check_reject(reject)
         if rate is None:
             return labels
-        refused = refuse(self.novelty_.score(reduced, self.posterior_.mean), rate)
-        return with_refusals(labels, refused, self.classes_, reject_label)
+        rejected = is_rejected(self.novelty_.score(reduced, self.posterior_.mean), rate)
+        return with_rejections(labels, rejected, self.classes_, reject_label)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log-probability of each category, array (N, K): calibrated, with equal prior weights."""
@@ -287,7 +287,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         params = self.get_params()
         if callable(params["cluster"]):
             raise InputError(
-                "A model that clusters by a function of yours cannot be saved; use a clusterer by name.",
+                "A model with its own cluster function cannot be saved; set cluster to a name such as "
+                "'kmeans'.",
                 option="cluster",
             )
         values = {

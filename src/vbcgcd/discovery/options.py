@@ -149,13 +149,13 @@ def _check_of(option: Field[Any]) -> Callable[[str, Any], None]:
 
 
 def check_reject(rate: Any) -> float | None:
-    """The rate at which rows of known categories may be refused wrongly; None and 0 refuse nothing."""
+    """The rate at which rows of known categories may be rejected wrongly; None and 0 reject nothing."""
     if rate is None:
         return None
     if isinstance(rate, numbers.Real) and not isinstance(rate, bool) and 0 <= float(rate) < 1:
         return float(rate) or None
     raise InputError(
-        f"reject must be at least 0 and below 1, got {rate!r}; 0.05 refuses one known row in twenty.",
+        f"reject must be at least 0 and below 1, got {rate!r}; 0.05 rejects about one known row in twenty.",
         option="reject",
     )
 
@@ -169,6 +169,6 @@ def check_n_novel(n_novel: Any, n_rows: int) -> int | None:
         return int(n_novel)
     raise InputError(
         f"The number of novel categories must be a whole number from 0 to {n_rows // 2}, got {n_novel!r}: a "
-        f"category needs at least two of the {n_rows} rows. Leave it out to have it estimated.",
+        f"category needs at least two of the {n_rows} rows. Omit it to estimate the number.",
         option="n_novel",
     )
