@@ -58,15 +58,37 @@ class InputError(VbcgcdError, ValueError):
 
 
 class MissingFileError(InputError):
-    """A file or folder that does not exist."""
+    """A file or folder that does not exist.
+
+    Examples
+    --------
+    >>> issubclass(MissingFileError, ValueError)
+    True
+    """
 
 
 class NotFittedError(VbcgcdError, ValueError, AttributeError):
-    """The model was used before ``fit``."""
+    """The model was used before ``fit``.
+
+    Examples
+    --------
+    >>> from vbcgcd import CategoryDiscoverer
+    >>> try:
+    ...     CategoryDiscoverer().predict([[0.0]])
+    ... except NotFittedError as error:
+    ...     print(error)
+    This CategoryDiscoverer is not fitted yet; call fit(X, y) with labelled rows first.
+    """
 
 
 class NumericalError(VbcgcdError, ArithmeticError):
-    """A matrix that should be positive definite is not."""
+    """A matrix that should be positive definite is not.
+
+    Examples
+    --------
+    >>> issubclass(NumericalError, ArithmeticError)
+    True
+    """
 
 
 class DiskError(VbcgcdError):
@@ -77,6 +99,11 @@ class DiskError(VbcgcdError):
     message : str
     cause : OSError, optional
         What the operating system said; its ``errno`` tells the kinds apart.
+
+    Examples
+    --------
+    >>> print(DiskError.writing("model.safetensors", OSError(28, "No space left on device")))
+    Cannot write model.safetensors: No space left on device.
     """
 
     def __init__(self, message: str = "", *, cause: OSError | None = None) -> None:
@@ -90,8 +117,20 @@ class DiskError(VbcgcdError):
 
 
 class WorkspaceBusy(VbcgcdError):
-    """Another process is writing to the workspace."""
+    """Another process is writing to the workspace.
+
+    Examples
+    --------
+    >>> issubclass(WorkspaceBusy, VbcgcdError)
+    True
+    """
 
 
 class WorkspaceDamaged(VbcgcdError):
-    """A file of the workspace is missing or is not what was written."""
+    """A file of the workspace is missing or is not what was written.
+
+    Examples
+    --------
+    >>> issubclass(WorkspaceDamaged, VbcgcdError)
+    True
+    """
