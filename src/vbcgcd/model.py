@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +28,10 @@ from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
+from vbcgcd.signature import init_from, parameters_of
 from vbcgcd.validation import check_labels, check_rows, check_weight
 
 Array = NDArray[Any]
-P = ParamSpec("P")
 
 #: What makes our default the method of the paper; see `CategoryDiscoverer.paper`.
 PAPER: dict[str, Any] = {
@@ -47,23 +46,6 @@ PAPER: dict[str, Any] = {
 }
 
 __all__ = ["CategoryDiscoverer"]
-
-
-def _init_from(options: Callable[P, Options]) -> Callable[Concatenate[Any, P], None]:
-    """An ``__init__`` that takes the options and stores each under its name, as scikit-learn expects."""
-    signature = inspect.signature(options)
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-    def __init__(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        for name, value in bound.arguments.items():
-            setattr(self, name, value)
-
-    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[own, *signature.parameters.values()], return_annotation=None
-    )
-    return __init__
 
 
 class _NotFitted(NotFittedError, SklearnNotFittedError):  # type: ignore[misc]
@@ -117,7 +99,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_sessions_: int
     n_discovered_: int
 
-    __init__ = _init_from(Options)
+    __init__ = init_from(Options)
 
     @property
     def options(self) -> Options:
@@ -180,6 +162,12 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         SessionRecord
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.discover([[30.0], [30.5], [31.0], [31.5]], n_novel=1).n_novel
+        1
         """
         options = self.options
         self._check_fitted()
@@ -219,6 +207,12 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like (N,)
         classes : ignored
             Scikit-learn's convention; categories need not be announced here.
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.partial_fit([[20.0], [21.0]], ["c", "c"]).classes_
+        array(['a', 'b', 'c'], dtype='<U1')
         """
         if not hasattr(self, "knowledge_"):
             return self.fit(X, y)
@@ -259,6 +253,12 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             are rejected wrongly. None and 0 reject nothing.
         reject_label : optional
             What that answer is; -1 for numbers and "none of these" for strings by default.
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.predict([[0.4], [8.4]])
+        array(['a', 'b'], dtype='<U1')
         """
         reduced = self._reduced(X)
         labels = np.asarray(self.classes_[self.knowledge_.classifier.predict(reduced, self.posterior_)])
@@ -282,7 +282,17 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.logaddexp.reduce(density, axis=1) - np.log(density.shape[1]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file (safetensors, no pickle): complete, or the file stays unchanged."""
+        """Write the model to one file (safetensors, no pickle): complete, or the file stays unchanged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.safetensors")
+        ...     CategoryDiscoverer.load(f"{folder}/model.safetensors").predict([[8.4]])
+        array(['b'], dtype='<U1')
+        """
         self._check_fitted()
         params = self.get_params()
         if callable(params["cluster"]):
@@ -302,7 +312,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CategoryDiscoverer:
-        """A model from a file that `save` wrote: it predicts and discovers exactly as the one saved."""
+        """A model from a file that `save` wrote: it predicts and discovers exactly as that one did; see there."""
         knowledge, classes, births, values = read_model(path)
         model = cls(**values["params"])
         model.knowledge_ = knowledge
@@ -384,12 +394,5 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.births_ = np.concatenate([self.births_, np.full(len(labels), session)])
 
 
-def _parameters_of(options: type) -> str:
-    """The section on parameters of a docstring, indented as in a class."""
-    doc = inspect.cleandoc(options.__doc__ or "")
-    section = doc[doc.index("Parameters\n") : doc.index("Examples\n")].rstrip()
-    return section.replace("\n", "\n    ")
-
-
 _DOC = CategoryDiscoverer.__doc__ or ""
-CategoryDiscoverer.__doc__ = _DOC.replace("{parameters}", _parameters_of(Options))
+CategoryDiscoverer.__doc__ = _DOC.replace("{parameters}", parameters_of(Options))
