@@ -312,7 +312,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CategoryDiscoverer:
-        """A model from a file that `save` wrote: it predicts and discovers exactly as that one did; see there."""
+        """A model from a file that `save` wrote: it predicts and discovers as before; see there."""
         knowledge, classes, births, values = read_model(path)
         model = cls(**values["params"])
         model.knowledge_ = knowledge
