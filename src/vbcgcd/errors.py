@@ -1,4 +1,4 @@
-"""The errors a user can meet. Each says what was given, what is allowed and what to do.
+"""The errors a user can meet. Each message says what was passed, what is allowed and what to do.
 
 They are data: a class for each kind of trouble, and the option at fault by its name, so that a command line
 or a page can point at its own form of that option without reading the message.
@@ -58,15 +58,37 @@ class InputError(VbcgcdError, ValueError):
 
 
 class MissingFileError(InputError):
-    """A file or folder that does not exist."""
+    """A file or folder that does not exist.
+
+    Examples
+    --------
+    >>> issubclass(MissingFileError, ValueError)
+    True
+    """
 
 
 class NotFittedError(VbcgcdError, ValueError, AttributeError):
-    """The model was asked for an answer before ``fit``."""
+    """The model was used before ``fit``.
+
+    Examples
+    --------
+    >>> from vbcgcd import CategoryDiscoverer
+    >>> try:
+    ...     CategoryDiscoverer().predict([[0.0]])
+    ... except NotFittedError as error:
+    ...     print(error)
+    This CategoryDiscoverer is not fitted yet; call fit(X, y) with labelled rows first.
+    """
 
 
 class NumericalError(VbcgcdError, ArithmeticError):
-    """A matrix that should be positive definite is not."""
+    """A matrix that should be positive definite is not.
+
+    Examples
+    --------
+    >>> issubclass(NumericalError, ArithmeticError)
+    True
+    """
 
 
 class DiskError(VbcgcdError):
@@ -77,6 +99,11 @@ class DiskError(VbcgcdError):
     message : str
     cause : OSError, optional
         What the operating system said; its ``errno`` tells the kinds apart.
+
+    Examples
+    --------
+    >>> print(DiskError.writing("model.safetensors", OSError(28, "No space left on device")))
+    Cannot write model.safetensors: No space left on device.
     """
 
     def __init__(self, message: str = "", *, cause: OSError | None = None) -> None:
@@ -90,8 +117,20 @@ class DiskError(VbcgcdError):
 
 
 class WorkspaceBusy(VbcgcdError):
-    """Another process is writing to the workspace."""
+    """Another process is writing to the workspace.
+
+    Examples
+    --------
+    >>> issubclass(WorkspaceBusy, VbcgcdError)
+    True
+    """
 
 
 class WorkspaceDamaged(VbcgcdError):
-    """A file of the workspace is missing or is not what was written."""
+    """A file of the workspace is missing or is not what was written.
+
+    Examples
+    --------
+    >>> issubclass(WorkspaceDamaged, VbcgcdError)
+    True
+    """

@@ -11,7 +11,7 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["NONE_OF_THESE", "appended", "new_labels", "reject_label", "with_refusals"]
+__all__ = ["NONE_OF_THESE", "appended", "new_labels", "reject_label", "with_rejections"]
 
 #: The answer of ``predict(X, reject=...)`` where labels are strings; integers answer -1.
 NONE_OF_THESE = "none of these"
@@ -35,7 +35,8 @@ def new_labels(classes: Array, n_novel: int, n_discovered: int) -> Array:
         first = max(int(classes.max()) + 1, 0)
         if first + n_novel > np.iinfo(np.int64).max:
             raise InputError(
-                f"No integers are left after the label {first - 1}; use smaller labels or strings."
+                f"The label {first - 1} is too large to number novel categories after it; use smaller "
+                "integers or strings."
             )
         return np.arange(first, first + n_novel)
     if classes.dtype.kind == "f":
@@ -47,7 +48,7 @@ def new_labels(classes: Array, n_novel: int, n_discovered: int) -> Array:
         return np.floor(classes.max()) + 1 + np.arange(n_novel, dtype=classes.dtype)
     if classes.dtype.kind not in "UTO":
         raise InputError(
-            f"Novel categories need integer or string labels to continue, the labels are {classes.dtype}; "
+            f"Novel categories can only be numbered after integer or string labels, got {classes.dtype}; "
             "fit with strings or integers."
         )
     taken, names, number = set(classes.tolist()), list[str](), n_discovered
@@ -74,26 +75,28 @@ def reject_label(classes: Array) -> Any:
     """What stands for "none of these" among labels of this kind."""
     if classes.dtype.kind in "iuf":
         if -1 in classes:
-            raise InputError("-1 is one of the labels, so it cannot mean 'none of these'; give reject_label.")
+            raise InputError(
+                "-1 is one of the labels, so it cannot mean 'none of these'; pass another reject_label."
+            )
         return -1
     if NONE_OF_THESE in classes.tolist():
-        raise InputError(f"{NONE_OF_THESE!r} is one of the labels; give another reject_label.")
+        raise InputError(f"{NONE_OF_THESE!r} is one of the labels; pass another reject_label.")
     return NONE_OF_THESE
 
 
-def with_refusals(labels: Array, refused: Array, classes: Array, answer: Any = None) -> Array:
-    """Labels, with an answer such as "none of these" where rows are refused, array (N,).
+def with_rejections(labels: Array, rejected: Array, classes: Array, answer: Any = None) -> Array:
+    """Labels, with an answer such as "none of these" where rows are rejected, array (N,).
 
     Parameters
     ----------
     labels : array (N,)
-    refused : boolean array (N,)
+    rejected : boolean array (N,)
     classes : array (K,)
         All labels that can be given.
     answer : optional
-        What stands for a refusal; by default -1 among numbers and "none of these" among strings.
+        What stands for a rejected row; by default -1 among numbers and "none of these" among strings.
     """
-    refusal = np.array([reject_label(classes) if answer is None else answer])
-    same = (refusal.dtype.kind in "iuf") == (labels.dtype.kind in "iuf") and labels.dtype.kind != "O"
-    kind = np.result_type(labels.dtype, refusal.dtype) if same else np.dtype(object)
-    return np.where(refused, refusal.astype(kind), labels.astype(kind))
+    value = np.array([reject_label(classes) if answer is None else answer])
+    same = (value.dtype.kind in "iuf") == (labels.dtype.kind in "iuf") and labels.dtype.kind != "O"
+    kind = np.result_type(labels.dtype, value.dtype) if same else np.dtype(object)
+    return np.where(rejected, value.astype(kind), labels.astype(kind))

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any, Concatenate, ParamSpec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,22 +17,21 @@ from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.knowledge import (
     Knowledge,
+    is_rejected,
     learn_more,
     log_probabilities,
     read_model,
-    refuse,
     write_model,
 )
-from vbcgcd.discovery.options import Options, check_n_novel, check_reject
+from vbcgcd.discovery.options import Options, check_n_novel, check_reject, init_from, parameters_of
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError, NotFittedError
-from vbcgcd.labels import appended, new_labels, with_refusals
+from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
 from vbcgcd.validation import check_labels, check_rows, check_weight
 
 Array = NDArray[Any]
-P = ParamSpec("P")
 
 #: What makes our default the method of the paper; see `CategoryDiscoverer.paper`.
 PAPER: dict[str, Any] = {
@@ -48,23 +46,6 @@ PAPER: dict[str, Any] = {
 }
 
 __all__ = ["CategoryDiscoverer"]
-
-
-def _init_from(options: Callable[P, Options]) -> Callable[Concatenate[Any, P], None]:
-    """An ``__init__`` that takes the options and stores each under its name, as scikit-learn expects."""
-    signature = inspect.signature(options)
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-
-    def __init__(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
-        bound = signature.bind(*args, **kwargs)
-        bound.apply_defaults()
-        for name, value in bound.arguments.items():
-            setattr(self, name, value)
-
-    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[own, *signature.parameters.values()], return_annotation=None
-    )
-    return __init__
 
 
 class _NotFitted(NotFittedError, SklearnNotFittedError):  # type: ignore[misc]
@@ -118,7 +99,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_sessions_: int
     n_discovered_: int
 
-    __init__ = _init_from(Options)
+    __init__ = init_from(Options)
 
     @property
     def options(self) -> Options:
@@ -171,7 +152,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             Rows of known and novel categories, in any mix.
         n_novel : int or None
             Number of novel categories, at most half the number of rows; None estimates it, and 0 is a
-            possible answer. A category that no row would belong to is not made, so a batch with too little
+            possible answer. A category that no row would belong to is not created, so a batch with too little
             in it yields fewer.
         sample_weight : array-like (N,), optional
             Weight of each row.
@@ -181,6 +162,12 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         SessionRecord
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.discover([[30.0], [30.5], [31.0], [31.5]], n_novel=1).n_novel
+        1
         """
         options = self.options
         self._check_fitted()
@@ -220,6 +207,12 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         y : array-like (N,)
         classes : ignored
             Scikit-learn's convention; categories need not be announced here.
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.partial_fit([[20.0], [21.0]], ["c", "c"]).classes_
+        array(['a', 'b', 'c'], dtype='<U1')
         """
         if not hasattr(self, "knowledge_"):
             return self.fit(X, y)
@@ -228,8 +221,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         labels = check_labels(y, len(rows))
         if any((labels.dtype.kind in kind) != (self.classes_.dtype.kind in kind) for kind in ("iuf", "b")):
             raise InputError(
-                f"Labels must be of the kind the model was fitted with ({self.classes_.dtype}), "
-                f"got {labels.dtype}.",
+                f"y has type {labels.dtype}, but the model was fitted with {self.classes_.dtype}; use the "
+                "same type.",
                 option="y",
             )
         unseen = np.setdiff1d(labels, self.classes_)
@@ -257,17 +250,23 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X : array-like (N, d)
         reject : float, optional
             Answer "none of these" where the novelty exceeds ``1 - reject``: the share of known rows that
-            are refused wrongly. None and 0 refuse nothing.
+            are rejected wrongly. None and 0 reject nothing.
         reject_label : optional
             What that answer is; -1 for numbers and "none of these" for strings by default.
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.predict([[0.4], [8.4]])
+        array(['a', 'b'], dtype='<U1')
         """
         reduced = self._reduced(X)
         labels = np.asarray(self.classes_[self.knowledge_.classifier.predict(reduced, self.posterior_)])
         rate = check_reject(reject)
         if rate is None:
             return labels
-        refused = refuse(self.novelty_.score(reduced, self.posterior_.mean), rate)
-        return with_refusals(labels, refused, self.classes_, reject_label)
+        rejected = is_rejected(self.novelty_.score(reduced, self.posterior_.mean), rate)
+        return with_rejections(labels, rejected, self.classes_, reject_label)
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log-probability of each category, array (N, K): calibrated, with equal prior weights."""
@@ -283,12 +282,23 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.asarray(np.logaddexp.reduce(density, axis=1) - np.log(density.shape[1]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the model to one file (safetensors, no pickle): complete, or the file stays unchanged."""
+        """Write the model to one file (safetensors, no pickle): complete, or the file stays unchanged.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     model.save(f"{folder}/model.safetensors")
+        ...     CategoryDiscoverer.load(f"{folder}/model.safetensors").predict([[8.4]])
+        array(['b'], dtype='<U1')
+        """
         self._check_fitted()
         params = self.get_params()
         if callable(self.options.cluster):
             raise InputError(
-                "A model that clusters by a function of yours cannot be saved; use a clusterer by name.",
+                "A model with its own cluster function cannot be saved; set cluster to a name such as "
+                "'kmeans'.",
                 option="cluster",
             )
         values = {
@@ -302,7 +312,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CategoryDiscoverer:
-        """A model from a file that `save` wrote: it predicts and discovers exactly as the one saved."""
+        """A model from a file that `save` wrote: it predicts and discovers as before; see there."""
         knowledge, classes, births, values = read_model(path)
         model = cls(**values["params"])
         model.knowledge_ = knowledge
@@ -351,11 +361,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def temperature_(self) -> float:
-        """Probabilities are softmax(temperature log-density).
-
-        Densities in many dimensions are too sure of themselves; labelled rows that are left out tell by how
-        much.
-        """
+        """Probabilities are softmax(temperature log-density); labelled rows that are left out set it."""
         return self._known.temperature
 
     @property
@@ -389,12 +395,5 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.births_ = np.concatenate([self.births_, np.full(len(labels), session)])
 
 
-def _parameters_of(options: type) -> str:
-    """The section on parameters of a docstring, indented as in a class."""
-    doc = inspect.cleandoc(options.__doc__ or "")
-    section = doc[doc.index("Parameters\n") : doc.index("Examples\n")].rstrip()
-    return section.replace("\n", "\n    ")
-
-
 _DOC = CategoryDiscoverer.__doc__ or ""
-CategoryDiscoverer.__doc__ = _DOC.replace("{parameters}", _parameters_of(Options))
+CategoryDiscoverer.__doc__ = _DOC.replace("{parameters}", parameters_of(Options))

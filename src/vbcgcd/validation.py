@@ -47,7 +47,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
 def check_labels(y: Any, n_rows: int) -> Array:
     """One-dimensional array of labels, one for each row."""
     if y is None:
-        raise InputError("requires y to be passed, but the target y is None; give one label for each row.")
+        raise InputError(
+            "This model requires y to be passed, but the target y is None; give one label for each row."
+        )
     labels = _label_array(y)
     kinds = {type(v) for v in labels} if labels.dtype == object else set()
     if len(kinds) > 1:

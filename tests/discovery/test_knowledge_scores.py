@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.discovery import knowledge
-from vbcgcd.discovery.knowledge import gather, refuse, score, top_two
+from vbcgcd.discovery.knowledge import gather, is_rejected, score, top_two
 from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.errors import InputError
 
@@ -63,8 +63,8 @@ def test_own_categories_are_the_best(fitted, small):
 
 def test_refusal_begins_above_the_rate():
     novelty = np.array([0.0, 0.94, 0.95, 0.96, 1.0])
-    np.testing.assert_array_equal(refuse(novelty, 0.05), [False, False, False, True, True])
-    assert not refuse(novelty, None).any()
+    np.testing.assert_array_equal(is_rejected(novelty, 0.05), [False, False, False, True, True])
+    assert not is_rejected(novelty, None).any()
 
 
 @pytest.mark.parametrize(

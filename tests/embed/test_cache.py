@@ -136,7 +136,7 @@ def test_bad_shards_are_passed_over_with_a_warning(tmp_path, damage):
         "other width": shards(good.folder.parent / "h")[0].read_bytes(),
     }
     (good.folder / "bad.safetensors").write_bytes(contents[damage])
-    with pytest.warns(UserWarning, match=r"1 files in .* ignored: bad\.safetensors"):
+    with pytest.warns(UserWarning, match=r"1 files .*: bad\.safetensors .*; they were ignored"):
         again = VectorCache(tmp_path, "f", 2)
     np.testing.assert_array_equal(again.get(keys(0, 3))[0], rows(0, 3))
     assert not again.get(keys(3, 6))[1].any()

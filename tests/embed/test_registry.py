@@ -56,7 +56,9 @@ class TestEntryPoints:
             embedder("lengths", kind="image")
         with pytest.raises(InputError, match="returned a object without name"):
             embedder("nothing", kind="text")
-        with pytest.raises(InputError, match=r"trouble \(here:make_trouble\) failed to start: no licence"):
+        with pytest.raises(
+            InputError, match=r"trouble \(here:make_trouble\) could not be loaded: no licence"
+        ):
             embedder("trouble", kind="text")
         with pytest.raises(InputError, match="no option 'colour'") as caught:
             embedder("lengths", kind="text", colour=1)

@@ -223,7 +223,7 @@ class TestErrors:
         tiny("vit").save_pretrained(tmp_path)
         with pytest.raises(InputError, match="multiple of the patch side 8, got 30"):
             load_vit(tmp_path, size=30)
-        with pytest.raises(InputError, match="heads is for single files"):
+        with pytest.raises(InputError, match="heads only applies to a single weights file"):
             load_vit(tmp_path, heads=2)
         with pytest.raises(InputError, match="device"):
             load_vit(tmp_path, device="toaster")

@@ -37,7 +37,7 @@ def test_take_by_mask_and_of_nothing(items):
 
 @pytest.mark.parametrize("rows", [[3], [True, False], [0.5], ["x"]])
 def test_rows_that_do_not_fit_are_refused(items, rows):
-    with pytest.raises(InputError, match="rows do not fit 3 items"):
+    with pytest.raises(InputError, match="rows does not match the 3 items"):
         items.take(rows)
 
 

@@ -96,7 +96,7 @@ def test_nothing_held_out_gives_sessions_of_new_rows():
 
 @pytest.mark.parametrize("change", [{"n_labelled": 7}, {"n_sessions": 5}, {"n_novel": 3}], ids=str)
 def test_too_many_classes_are_refused(change):
-    with pytest.raises(InputError, match="the data has 12; plan for fewer"):
+    with pytest.raises(InputError, match="the data has 12; use fewer classes or sessions"):
         random_plan(Y, **OPTIONS | change)
 
 

@@ -163,7 +163,7 @@ def test_supervised_bounds_need_no_sessions(two):
 
 
 def test_numbers_of_categories_are_listed_for_each_seed(two):
-    table = tables("unknown", two)[("method", "seed", "found", "true")]
+    table = tables("unknown", two)[("method", "seed", "estimated", "true")]
     assert table.rows == (("ours", "0", "2 2", "2 2"), ("ours", "1", "2 2", "2 2"))
 
 

@@ -39,12 +39,29 @@ def mean_log_volume(log_det_known: Array) -> float:
 
 
 def volume_ratio(log_det_novel: Array, log_det_known: Array) -> Array:
-    """R of each novel category against the mean volume of the known ones (equation 11 of the paper)."""
+    """R of each novel category against the mean volume of the known ones (equation 11 of the paper).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import volume_ratio
+    >>> volume_ratio(np.array([3.0, 1.0]), np.array([1.0, 1.0]))
+    array([2., 0.])
+    """
     return np.asarray(log_det_novel) - mean_log_volume(np.asarray(log_det_known))
 
 
 class Alignment(NamedTuple):
-    """Result of `align`: tempered statistics, the fraction of the path, and R before and after."""
+    """Result of `align`: tempered statistics, the fraction of the path, and R before and after.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, align, statistics_by_label
+    >>> statistics = statistics_by_label(np.array([[1.0], [3.0]]), np.array([0, 0]), 1)
+    >>> align(Prior(dim=1), statistics, np.array([9.0])).tau  # no crossing: all of the statistics
+    array([1.])
+    """
 
     statistics: Statistics
     tau: Array
@@ -91,6 +108,14 @@ def log_det_along_path(prior: Prior, statistics: Statistics) -> Any:
     """Function tau -> log det of the plug-in covariance of prior + tau statistics (one category).
 
     The scatter is decomposed once; each value then costs O(D).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, log_det_along_path, statistics_by_label
+    >>> statistics = statistics_by_label(np.array([[1.0], [3.0]]), np.array([0, 0]), 1)
+    >>> log_det_along_path(Prior(dim=1, variance=1.0), statistics)(0.0)  # the prior's
+    0.0
     """
     count, mean = float(statistics.count[0]), statistics.mean[0].astype(np.float64)
     log_det_scale = prior.form.log_det_path(statistics.scatter[0], mean)

@@ -95,7 +95,15 @@ def student_terms(
 
 
 def log_normalise(log_density: Array) -> Array:
-    """Log-probabilities over the categories (equal prior weights), array (N, K)."""
+    """Log-probabilities over the categories (equal prior weights), array (N, K).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import log_normalise
+    >>> np.exp(log_normalise(np.array([[-3.0, -3.0]])))
+    array([[0.5, 0.5]])
+    """
     return np.asarray(log_density - logsumexp(log_density, axis=1, keepdims=True))
 
 

@@ -51,6 +51,13 @@ def kl_divergence(first: Posterior, second: Posterior) -> Array:
     ----------
     first, second : Posterior
         Of the same structure and length; a ``second`` of one category is compared with all of ``first``.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import Posterior, Prior, kl_divergence
+    >>> same = Posterior.of_prior(Prior(dim=2))
+    >>> bool(abs(kl_divergence(same, same)[0]) < 1e-9)
+    True
     """
     dim = first.dim
     if len(second) == 1 and len(first) > 1:
@@ -88,6 +95,15 @@ def elbo(prior: Prior, posterior: Posterior, statistics: Statistics) -> Array:
     """Evidence lower bound of each category (equation 7 of the paper), array (K,).
 
     It equals the log evidence at the exact posterior and is below it anywhere else.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, elbo, log_evidence, posterior_of, statistics_by_label
+    >>> statistics = statistics_by_label(np.array([[1.0], [3.0]]), np.array([0, 0]), 1)
+    >>> posterior = posterior_of(Prior(dim=1), statistics)
+    >>> bool(np.allclose(elbo(Prior(dim=1), posterior, statistics), log_evidence(Prior(dim=1), posterior)))
+    True
     """
     divergence = kl_divergence(posterior, Posterior.of_prior(prior))
     return expected_log_likelihood(posterior, statistics) - divergence

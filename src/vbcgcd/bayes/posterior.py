@@ -141,6 +141,12 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
     Returns
     -------
     Prior
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import Prior, Statistics, choose_strength
+    >>> choose_strength(Prior(dim=2), Statistics.empty(1, 2)).nu  # no rows: unchanged
+    4.0
     """
     spectra = _spectra(prior, statistics)
     if not spectra:
@@ -329,7 +335,14 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
 def posterior_from_parts(
     prior: Prior, parts: Iterable[tuple[int, Statistics]], n_categories: int, *, dtype: DTypeLike = np.float64
 ) -> Posterior:
-    """Exact posterior from statistics that arrive one category at a time, in any order: bounded memory."""
+    """Exact posterior from statistics that arrive one category at a time, in any order: bounded memory.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import Prior, Statistics, posterior_from_parts
+    >>> len(posterior_from_parts(Prior(dim=2), [(0, Statistics.empty(1, 2))], 1))
+    1
+    """
     mean = np.empty((n_categories, prior.dim), dtype=dtype)
     factor = np.empty((n_categories, prior.form.width), dtype=dtype)
     count = np.empty(n_categories)
@@ -342,7 +355,14 @@ def posterior_from_parts(
 
 
 def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
-    """The statistics from which the exact update made this posterior, up to the rounding of its storage."""
+    """The statistics from which the exact update made this posterior, up to the rounding of its storage.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import Posterior, Prior, recover_statistics
+    >>> recover_statistics(Prior(dim=2), Posterior.of_prior(Prior(dim=2))).count
+    array([0.])
+    """
     count = posterior.kappa - prior.kappa
     ratio = np.divide(posterior.kappa, count, out=np.zeros_like(count), where=count > 0)
     mean = posterior.mean.astype(np.float64) * ratio[:, None]
@@ -359,6 +379,12 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
 
     sqrt(tr S / (n D)), where tr S = tr Psi - tr Psi0 - (kappa0 n / kappa) ||z̄||². Tempering weighs S and n
     alike and does not change it. NaN without measurable scatter.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import Posterior, Prior, deviation
+    >>> deviation(Prior(dim=2), Posterior.of_prior(Prior(dim=2)))  # no rows
+    array([nan])
     """
     count = np.asarray(posterior.kappa - prior.kappa, dtype=np.float64)
     shift = prior.kappa * posterior.kappa / np.where(count > 0, count, 1.0)

@@ -140,7 +140,7 @@ class Statistics:
         return Statistics(self.count[indices], self.mean[indices], self.scatter[indices], self.structure)
 
     def merged(self) -> Statistics:
-        """All categories poured into one: exact, because statistics add."""
+        """All categories merged into one: exact, because statistics add."""
         parts = [self.take([k]) for k in range(len(self))]
         return sum(parts[1:], parts[0])
 

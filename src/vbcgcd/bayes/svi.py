@@ -36,6 +36,12 @@ class Schedule:
     """Step sizes rho_t = (t + delay) ** -forget, t = 1, 2, ...
 
     They satisfy the Robbins-Monro conditions for 0.5 < forget <= 1.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import Schedule
+    >>> Schedule(delay=1.0, forget=1.0)(1)
+    0.5
     """
 
     delay: float = 1.0
@@ -60,7 +66,15 @@ class SviState(NamedTuple):
 
 
 class SviInfo(NamedTuple):
-    """What a step did: its size, the ELBO after it, and log det of the plug-in covariance."""
+    """What a step did: its size, the ELBO after it, and log det of the plug-in covariance.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, run_svi
+    >>> run_svi(Prior(dim=1), np.array([[1.0], [3.0]]), max_steps=2).trace[-1].step
+    2
+    """
 
     step: int
     rho: float
@@ -69,7 +83,15 @@ class SviInfo(NamedTuple):
 
 
 class SviResult(NamedTuple):
-    """Outcome of `run_svi`: the effective statistics, the posterior, the trace and why it stopped."""
+    """Outcome of `run_svi`: the effective statistics, the posterior, the trace and why it stopped.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Prior, run_svi
+    >>> run_svi(Prior(dim=1), np.array([[1.0], [3.0]]), max_steps=2).reason
+    'max_steps'
+    """
 
     statistics: Statistics
     posterior: Posterior

@@ -83,17 +83,17 @@ class _Base:
     def __init__(self, rows: Array, codes: Array, reducer: Reducer, options: Options) -> None:
         self.rows, self.codes, self.reducer, self.options = rows, codes, reducer, options
         self.sizes = np.bincount(codes).astype(np.float64)
-        self.held = self._held_statistics()
+        self.statistics = self._kept_statistics()
 
     def knowledge(self) -> Knowledge:
         prior, temperature = self._calibrated_prior()
         posterior = self._posterior(prior)
         if temperature is None:
             temperature = self._split_temperature(prior)
-        picked = self._left_out(np.arange(len(self.sizes)), self.options.generator(0, 1))
+        left_out = self._left_out(np.arange(len(self.sizes)), self.options.generator(0, 1))
         counts = posterior.kappa - prior.kappa  # effective ones: SVI may stop before all rows count
         means = posterior.mean.astype(np.float64) * (posterior.kappa / counts)[:, None]
-        geometry, best = calibrate_geometry(means, self.sizes, picked, self.options.geometry)
+        geometry, best = calibrate_geometry(means, self.sizes, left_out, self.options.geometry)
         if len(self.rows) - len(self.sizes) < self.reducer.n_inputs:
             # Then each row has a direction of its own, which whitening makes as long as the others: left out
             # of the covariance, it looks unlike every category, as no row that comes later will.
@@ -122,15 +122,15 @@ class _Base:
         order = order[np.argsort(self.codes[order], kind="stable")]
         fold[order] = np.arange(len(order)) % FOLDS  # each category is spread over the folds
         for part in range(FOLDS):
-            rest, held = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
+            rest, held_out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
             known, codes = np.unique(self.codes[rest], return_inverse=True)
-            held = held[np.isin(self.codes[held], known)]
-            if len(held) == 0 or len(rest) <= len(known):
+            held_out = held_out[np.isin(self.codes[held_out], known)]
+            if len(held_out) == 0 or len(rest) <= len(known):
                 continue
             reducer = _reducer(self.rows[rest], codes, decided)
             reduced = reducer.transform(self.rows[rest])
             means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
-            rows = geometry.prepared(reducer.transform(self.rows[held]))
+            rows = geometry.prepared(reducer.transform(self.rows[held_out]))
             best.append(geometry.similarity(rows, means).max(axis=1))
         return np.concatenate(best or [np.empty(0)])
 
@@ -139,7 +139,7 @@ class _Base:
             return None  # nothing will use it
         return rehearse(self.rows, self.codes, self.reducer, geometry, self.options.generator(0, 4))
 
-    def _held_statistics(self) -> Statistics | None:
+    def _kept_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""
         width = structure_of(self.options.covariance, self.reducer.n_components).width
         if 8 * len(self.sizes) * width > HELD_BYTES:
@@ -189,11 +189,11 @@ class _Base:
         return prior, left_out_temperature(prior, statistics, left_out, rule.predictive)
 
     def _statistics_of(self, chosen: Array) -> Statistics:
-        if self.held is None:
+        if self.statistics is None:
             part = np.full(len(self.sizes), -1)
             part[chosen] = np.arange(len(chosen))
             return Statistics.concatenate([s for _, s in self._statistics(part[self.codes])])
-        return self.held if len(chosen) == len(self.held) else self.held.take(chosen)
+        return self.statistics if len(chosen) == len(self.statistics) else self.statistics.take(chosen)
 
     def _prior_variance(self, statistics: Statistics) -> float:
         """Variance that the prior expects: 1 in a whitened space, else that of the labelled categories."""
@@ -216,19 +216,19 @@ class _Base:
         position[categories] = np.arange(len(categories))
         eligible = np.flatnonzero((self.sizes[self.codes] > 1) & (position[self.codes] >= 0))
         most = min(CALIBRATION_ROWS, max(CALIBRATION_SCORES // len(categories), 200))
-        picked = rng.permutation(eligible)[:most]
+        chosen = rng.permutation(eligible)[:most]
         weight = 0.0
         if self.reducer.whitened:
             weight = (1 - self.reducer.shrinkage) / max(len(self.codes) - len(self.sizes), 1)
-        return LeftOut(self.reducer.transform(self.rows[picked]), position[self.codes[picked]], weight)
+        return LeftOut(self.reducer.transform(self.rows[chosen]), position[self.codes[chosen]], weight)
 
     def _posterior(self, prior: Prior) -> Posterior:
         dtype = self.options.classifier.dtype
         if self.options.inference == "svi":
             fitted = ((k, self._svi(prior, k)) for k in range(len(self.sizes)))
             return posterior_from_parts(prior, fitted, len(self.sizes), dtype=dtype)
-        if self.held is not None:
-            return posterior_of(prior, self.held, dtype=dtype)
+        if self.statistics is not None:
+            return posterior_of(prior, self.statistics, dtype=dtype)
         return posterior_from_parts(prior, self._statistics(self.codes), len(self.sizes), dtype=dtype)
 
     def _svi(self, prior: Prior, k: int) -> Statistics:

@@ -137,20 +137,20 @@ def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path
 
 def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """The number at which the evidence of novel posteriors plus the density of known rows is highest."""
-    seen: dict[int, float] = {}
+    evidences: dict[int, float] = {}
 
     def best_of(path: Path) -> int:
-        seen.clear()
+        evidences.clear()
         candidates = np.unique(np.geomspace(1, path.size[0], CANDIDATES).round().astype(int))
         for k in candidates.tolist():
-            seen[k] = _assignment_evidence(problem, path.states[k])
-        seen[0] = float(problem.mixture.weight @ problem.best_known)
-        best = max(seen.values())
-        return min(k for k in seen if seen[k] >= best - SAME_EVIDENCE)
+            evidences[k] = _assignment_evidence(problem, path.states[k])
+        evidences[0] = float(problem.mixture.weight @ problem.best_known)
+        best = max(evidences.values())
+        return min(k for k in evidences if evidences[k] >= best - SAME_EVIDENCE)
 
     path = _complete_path(problem, best_of)
-    numbers = np.array(sorted(seen))
-    scores = np.array([seen[k] for k in numbers.tolist()])
+    numbers = np.array(sorted(evidences))
+    scores = np.array([evidences[k] for k in numbers.tolist()])
     chosen = int(numbers[scores >= scores.max() - SAME_EVIDENCE][0])
     return _curve_of("evidence", numbers, scores, chosen), path.states.get(chosen)
 

@@ -125,17 +125,17 @@ def calibrate_geometry(
         if kind == "distance":
             return CalibratedGeometry(Geometry("distance", 1.0), np.array([-means.shape[1], 0.0]))
         return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]))
-    found = {}
+    candidates = {}
     for name, similarity in left_out_similarities(means, sizes, left_out).items():
         own = similarity[np.arange(len(left_out.labels)), left_out.labels]
         # Where labelled categories never mix, any sharpness will do; the density of the rows bounds it.
         highest = np.log(_concentration(float(own.mean()), means.shape[1])) if name == "direction" else 0.0
         losses, sharpness = tempered_cross_entropy(similarity, left_out.labels, highest=highest)
-        found[name] = losses, sharpness, similarity.max(axis=1)
-    harm = found["direction"][0] - found["distance"][0]
+        candidates[name] = losses, sharpness, similarity.max(axis=1)
+    harm = candidates["direction"][0] - candidates["distance"][0]
     clearly = harm.mean() > 2 * harm.std() / np.sqrt(len(harm))
     chosen = kind if kind != "auto" else ("distance" if clearly else "direction")
-    _, sharpness, best = found[chosen]
+    _, sharpness, best = candidates[chosen]
     return CalibratedGeometry(Geometry(chosen, sharpness), np.sort(best))  # type: ignore[arg-type]
 
 

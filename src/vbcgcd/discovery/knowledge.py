@@ -41,11 +41,11 @@ __all__ = [
     "Knowledge",
     "Scores",
     "gather",
+    "is_rejected",
     "learn_more",
     "log_probabilities",
     "model_bytes",
     "read_model",
-    "refuse",
     "score",
     "top_two",
     "write_model",
@@ -140,7 +140,7 @@ def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_kno
 
 @dataclass(frozen=True, eq=False)
 class Scores:
-    """What can be said of each row.
+    """Scores of each row.
 
     Parameters
     ----------
@@ -212,14 +212,14 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
     return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
-def refuse(novelty: Array, rate: float | None) -> Array:
+def is_rejected(novelty: Array, rate: float | None) -> Array:
     """Whether each row fits no category, boolean array (N,).
 
     Parameters
     ----------
     novelty : array (N,)
     rate : float or None
-        Share of rows of known categories that may be refused wrongly; None refuses nothing.
+        Share of rows of known categories that may be rejected wrongly; None rejects nothing.
     """
     return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(novelty > 1 - rate)
 
@@ -262,9 +262,7 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
             "standardised": bool(reducer.standardised),
         },
         "geometry": plain(knowledge.novelty.geometry),
-        "classifier": plain(
-            {**asdict(knowledge.classifier), "dtype": np.dtype(knowledge.classifier.dtype).name}
-        ),
+        "classifier": plain({**asdict(rule), "dtype": np.dtype(rule.dtype).name}),
         "temperature": knowledge.temperature,
         "size_spread": knowledge.size_spread,
         "price": None if knowledge.price is None else knowledge.price.per_row,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import numbers
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import Field, dataclass, field, fields
-from typing import Any
+from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
@@ -15,7 +17,9 @@ from vbcgcd.discovery.count import COUNTERS
 from vbcgcd.discovery.strategies import CLUSTERERS, RELABELLERS, Clusterer
 from vbcgcd.errors import InputError
 
-__all__ = ["Options", "check_n_novel", "check_reject"]
+P = ParamSpec("P")
+
+__all__ = ["Options", "check_n_novel", "check_reject", "init_from", "parameters_of"]
 
 
 def _choice(default: Any, *allowed: Any) -> Any:
@@ -149,18 +153,14 @@ def _check_of(option: Field[Any]) -> Callable[[str, Any], None]:
 
 
 def check_reject(rate: Any) -> float | None:
-    """The rate at which rows of known categories may be refused wrongly; None and 0 refuse nothing."""
+    """The rate at which rows of known categories may be rejected wrongly; None and 0 reject nothing."""
     if rate is None:
         return None
-    if (
-        isinstance(rate, numbers.Real)
-        and not isinstance(rate, bool)
-        and abs(rate) <= 1
-        and 0 <= float(rate) < 1
-    ):
-        return float(rate) or None
+    with suppress(OverflowError):  # an integer may be too large for a float
+        if isinstance(rate, numbers.Real) and not isinstance(rate, bool) and 0 <= float(rate) < 1:
+            return float(rate) or None
     raise InputError(
-        f"reject must be at least 0 and below 1, got {rate!r}; 0.05 refuses one known row in twenty.",
+        f"reject must be at least 0 and below 1, got {rate!r}; 0.05 rejects about one known row in twenty.",
         option="reject",
     )
 
@@ -174,6 +174,30 @@ def check_n_novel(n_novel: Any, n_rows: int) -> int | None:
         return int(n_novel)
     raise InputError(
         f"The number of novel categories must be a whole number from 0 to {n_rows // 2}, got {n_novel!r}: a "
-        f"category needs at least two of the {n_rows} rows. Leave it out to have it estimated.",
+        f"category needs at least two of the {n_rows} rows. Omit it to estimate the number.",
         option="n_novel",
     )
+
+
+def init_from(options: Callable[P, Any]) -> Callable[Concatenate[Any, P], None]:
+    """An ``__init__`` that takes the options and stores each under its name, as scikit-learn expects."""
+    signature = inspect.signature(options)
+    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+    def __init__(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+        bound = signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        for name, value in bound.arguments.items():
+            setattr(self, name, value)
+
+    __init__.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[own, *signature.parameters.values()], return_annotation=None
+    )
+    return __init__
+
+
+def parameters_of(options: type) -> str:
+    """The section on parameters of a docstring, indented as in a class."""
+    doc = inspect.cleandoc(options.__doc__ or "")
+    section = doc[doc.index("Parameters\n") : doc.index("Examples\n")].rstrip()
+    return section.replace("\n", "\n    ")

@@ -1,9 +1,9 @@
 """Rehearsal: labelled categories play the novel ones, and show what a real category is worth.
 
-Some labelled categories are hidden from a reduction of its own, and their rows are put among unseen rows of
-the others. Removing categories one by one from a crowd tells what a real one is worth, per row of an average
-category, and what a fragment of one is worth; the geometric mean of the two is the price of a category. The
-same with known rows alone tells what groups of mere outliers are worth.
+Each rehearsal hides some labelled categories, learns its own projection without them, and puts their rows
+among unseen rows of the others. Removing categories one by one from a crowd tells what a real one is worth,
+per row of an average category, and what a fragment of one is worth; the geometric mean of the two is the
+price of a category. The same with known rows alone tells what groups of mere outliers are worth.
 """
 
 from __future__ import annotations

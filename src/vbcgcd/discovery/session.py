@@ -38,7 +38,7 @@ Array = NDArray[Any]
 
 #: With ``update_known``, rows of at least this probability teach their known category.
 SURE_KNOWN = 0.95
-#: A novel category that fewer rows than this teach, by weight, is not made.
+#: A novel category that fewer rows than this teach, by weight, is not created.
 LEAST_WEIGHT = 1e-6
 
 __all__ = ["NovelFit", "fit_novel", "run_session"]

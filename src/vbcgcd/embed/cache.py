@@ -212,8 +212,8 @@ class VectorCache:
             self._locations.update({key: (path, row) for row, key in enumerate(keys)})
         if bad:
             warnings.warn(
-                f"{len(bad)} files in {self.folder} are damaged or not of this embedder and were ignored: "
-                f"{', '.join(bad[:3])}. They can be deleted.",
+                f"{len(bad)} files in {self.folder} are damaged or from another embedder: "
+                f"{', '.join(bad[:3])}; they were ignored and can be deleted.",
                 stacklevel=4,
             )
 
@@ -233,12 +233,12 @@ class VectorCache:
 
     def _fill(self, keys: list[bytes], vectors: Array, hits: Array) -> Array:
         """Fill in the vectors that are cached, reading each shard once; the mask (N,) of all hits."""
-        wanted: dict[Path, list[tuple[int, int]]] = {}
+        by_file: dict[Path, list[tuple[int, int]]] = {}
         for place, key in enumerate(keys):
             if not hits[place] and key in self._locations:
                 path, row = self._locations[key]
-                wanted.setdefault(path, []).append((place, row))
-        for path, pairs in wanted.items():
+                by_file.setdefault(path, []).append((place, row))
+        for path, pairs in by_file.items():
             places, rows = (np.array(part) for part in zip(*pairs, strict=True))
             try:
                 with safe_open(str(path), framework="numpy") as shard:

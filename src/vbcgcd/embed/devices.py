@@ -42,7 +42,7 @@ def choose_device(device: str | None = None) -> Any:
     present = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}
     if not present.get(target.type, True):
         raise InputError(
-            f"device {device!r} is not available on this machine; use 'cpu', or leave it out.",
+            f"device {device!r} is not available on this machine; use 'cpu', or omit the option 'device'.",
             option="device",
         )
     return target

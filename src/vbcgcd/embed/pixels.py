@@ -124,12 +124,13 @@ def pixel_embedder(
     """
     if device not in (None, "cpu"):
         raise InputError(
-            f"The embedder 'pixels' runs on the CPU only, got device {device!r}; leave it out.",
+            f"The embedder 'pixels' runs on the CPU only, got device {device!r}; omit the option 'device'.",
             option="device",
         )
     if precision != "float32":
         raise InputError(
-            f"The embedder 'pixels' gives float32 only, got precision {precision!r}; leave it out.",
+            f"The embedder 'pixels' gives float32 only, got precision {precision!r}; omit the option "
+            "'precision'.",
             option="precision",
         )
     unknown = [name for name in options if name not in ("size", "grey", "interpolation")]

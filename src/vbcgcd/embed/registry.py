@@ -131,7 +131,9 @@ def _from_entry(entry: EntryPoint, name: str, kind: str, options: dict[str, Any]
     except (VbcgcdError, TypeError):
         raise
     except Exception as error:
-        raise InputError(f"The embedder {entry.name} ({entry.value}) failed to start: {error}.") from error
+        raise InputError(
+            f"The embedder {entry.name} ({entry.value}) could not be loaded: {error}."
+        ) from error
     if not isinstance(plugin, Embedder):
         raise InputError(
             f"The embedder {entry.name} ({entry.value}) returned a {type(plugin).__name__} without name, "

@@ -87,10 +87,10 @@ def load_vit(
     if path.is_file():
         module, preprocess = _from_file(path, heads)
     elif path.is_dir():
-        _refuse_heads(heads, path)
+        _reject_heads(heads, path)
         module, preprocess = _from_library(str(path), local=True)
     else:
-        _refuse_heads(heads, path)
+        _reject_heads(heads, path)
         module, preprocess = _from_library(_hub_name(str(name_or_path)), local=False)
     preprocess = _with_size(preprocess, size, module)
     module = module.eval().to(target)
@@ -233,10 +233,10 @@ def _hub_name(name: str) -> str:
     return ALIASES.get(name.lower(), name)
 
 
-def _refuse_heads(heads: int | None, path: Path) -> None:
+def _reject_heads(heads: int | None, path: Path) -> None:
     if heads is not None:
         raise InputError(
-            f"heads is for single files of weights; {path} has a configuration with the number of heads.",
+            f"heads only applies to a single weights file; {path} has a configuration.",
             option="heads",
         )
 
@@ -257,7 +257,7 @@ def _with_size(preprocess: Preprocess, size: int | None, module: Any) -> Preproc
     patch = _side(patch) if patch else 1
     if not isinstance(preprocess, PilPreprocess):
         raise InputError(
-            "size cannot be chosen for this model: its own image processor decides; leave it out.",
+            "size cannot be chosen for this model: its own image processor decides; omit the option 'size'.",
             option="size",
         )
     if size < patch or size % patch:

@@ -121,7 +121,9 @@ class Items:
         try:
             places = np.arange(len(self))[rows if isinstance(rows, slice) else _index(rows)]
         except IndexError as error:
-            raise InputError(f"rows do not fit {len(self)} items of {self.source}: {error}.") from None
+            raise InputError(
+                f"rows does not match the {len(self)} items of {self.source}: {error}."
+            ) from None
         values: Any
         if isinstance(self.values, np.ndarray):
             values = self.values[places]

@@ -46,7 +46,7 @@ def read_items(
     - ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` (with pyarrow): a table.
     - a folder: its pictures; the names of its subfolders are the labels, a flat folder has none.
     - ``.npy``: numbers (N, d), pictures uint8 (N, H, W, 3) or strings (N,); ``.npz``: such an array ``x``,
-      and ``y`` if there are labels. Pickled objects are refused.
+      and ``y`` if there are labels. Pickled objects are rejected.
 
     Columns that the caller does not choose are guessed, and ``columns`` of the result reports the outcome.
     Contents are judged by the first 1,000 rows, names without regard to case.
@@ -104,12 +104,12 @@ def read_items(
     extension = source.suffix.lower()
     try:
         if source.is_dir():
-            _refuse({**columns, "split": split}, source, "a folder has no columns")
+            _reject({**columns, "split": split}, source, "a folder has no columns")
             items = read_folder(source)
         elif not source.exists():
             raise MissingFileError(f"There is no file or folder {source}.")
         elif extension in ARRAYS:
-            _refuse({"split": split}, source, "an array has no columns to split by")
+            _reject({"split": split}, source, "an array has no columns to split by")
             items = read_array(source, kind=kind, **columns)
         elif extension in TABLES:
             items = read_table(source, kind=kind, split=split, **columns)
@@ -125,7 +125,7 @@ def read_items(
     return items
 
 
-def _refuse(options: dict[str, Any], source: Path, reason: str) -> None:
+def _reject(options: dict[str, Any], source: Path, reason: str) -> None:
     names = [name for name, value in options.items() if value is not None]
     if names:
         plural = "s" if len(names) > 1 else ""
@@ -270,7 +270,7 @@ def _kind_of(values: Array, source: str) -> str:
     if letter == "U" and len(shape) == 1:
         return "text"
     raise InputError(
-        f"{source} holds an array of shape {shape} and type {values.dtype}; use embeddings (N, d) of "
+        f"{source} has shape {shape} and type {values.dtype}; use embeddings (N, d) of "
         "numbers, pictures (N, H, W, 3) of uint8 or texts (N,) of strings."
     )
 

@@ -208,7 +208,16 @@ def random_plan(
     train_share: float = 0.8,
     seed: int = 0,
 ) -> Plan:
-    """A plan with a random class order from plain numbers; see `PlanShape` and `make_plan`."""
+    """A plan with a random class order from plain numbers; see `PlanShape` and `make_plan`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.study import random_plan
+    >>> y = np.repeat(np.arange(4), 10)
+    >>> len(random_plan(y, n_labelled=2, n_sessions=1, n_novel=2, known_rows=1).sessions)
+    1
+    """
     shape = PlanShape(
         "custom",
         n_labelled,

@@ -87,7 +87,7 @@ def make_method(name: str, **options: Any) -> Method:
     try:
         method: Method = create(**{**card.options, **options})
     except TypeError as error:
-        raise InputError(f"Cannot make {name} with these options: {error}.") from None
+        raise InputError(f"Cannot create {name} with these options: {error}.") from None
     return method
 
 

@@ -156,7 +156,7 @@ def class_order(classes: Array, shape: PlanShape, order: str, rng: np.random.Gen
     if shape.n_classes > len(classes):
         raise InputError(
             f"The plan needs {shape.n_classes} classes ({shape.n_labelled} labelled, {shape.n_sessions} "
-            f"sessions of {shape.n_novel}) but the data has {len(classes)}; plan for fewer."
+            f"sessions of {shape.n_novel}) but the data has {len(classes)}; use fewer classes or sessions."
         )
     if order == "random":
         return rng.permutation(classes)[: shape.n_classes]

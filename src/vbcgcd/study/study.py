@@ -28,7 +28,13 @@ __all__ = ["Study", "StudyProgress", "choose_plans", "read_studies", "run_study"
 
 
 class StudyProgress(NamedTuple):
-    """Where a study is: runs completed of the total, and the step of the run at hand."""
+    """Where a study is: runs completed of the total, and the step of the run at hand.
+
+    Examples
+    --------
+    >>> StudyProgress(completed=1, total=3, label="ours", seed=1, step="session 2").completed
+    1
+    """
 
     completed: int
     total: int

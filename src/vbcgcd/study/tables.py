@@ -339,9 +339,11 @@ def _stream(c: _Context) -> ResultTable:
     note = (
         "Rows of the sessions themselves, mean over sessions and seeds, %. precision, recall: of 'this row "
         "is novel'. AUROC: of the novelty score before the session is learned. NMI, ARI: ids against true "
-        "classes. |found - true|: error of the number of categories."
+        "classes. |estimated - true|: error of the number of categories."
     )
-    return c.own_table("Judging the stream", [*columns, _Column("|found - true|", wrong, _unscaled(1))], note)
+    return c.own_table(
+        "Judging the stream", [*columns, _Column("|estimated - true|", wrong, _unscaled(1))], note
+    )
 
 
 def _cost(c: _Context) -> ResultTable:
@@ -378,7 +380,7 @@ def _counts(c: _Context) -> ResultTable:
         for label, group in c.groups.items()
         for r in group
     ]
-    columns = ("method", "seed", "found", "true")
+    columns = ("method", "seed", "estimated", "true")
     return ResultTable(f"Novel categories in each session: {c.data}", columns, tuple(rows), n_left=2)
 
 

@@ -34,6 +34,12 @@ class CovarianceStructure(Protocol):
 
     In the signatures below, ``scatter`` and ``factor`` are packed vectors of one category, array (W,), and
     ``scatters``, ``factors``, ``means`` those of K categories, arrays (K, W) and (K, D).
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import structure_of
+    >>> structure_of("full", 3).width, structure_of("diagonal", 3).width
+    (6, 3)
     """
 
     @property

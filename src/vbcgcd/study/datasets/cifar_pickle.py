@@ -67,7 +67,7 @@ _ALLOWED: dict[tuple[str, str], Any] = {
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        """A stand-in; any other name is refused."""
+        """A stand-in; any other name is rejected."""
         try:
             return _ALLOWED[module, name]
         except KeyError:

@@ -159,6 +159,15 @@ def load_dataset(
     -------
     Dataset
         Labels are codes in the natural order of the classes.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> x, y = np.eye(4), np.array([0, 0, 1, 1])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     np.savez(f"{folder}/rows.npz", train_x=x, train_y=y, test_x=x, test_y=y)
+    ...     load_dataset(f"{folder}/rows.npz").train_x.shape
+    (4, 4)
     """
     items = load_items(source, **options)
     if items.kind == "embedding":

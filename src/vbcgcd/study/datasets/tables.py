@@ -47,13 +47,13 @@ def _load(
     """Rows of "val" belong to the train part unless there is no "test"."""
     name = name or (path.resolve().name if path.is_dir() else path.stem)
     if path.is_dir():
-        _refuse_share(test_share, seed, "the tables of the folder are the parts")
+        _reject_share(test_share, seed, "the tables of the folder are the parts")
         return _from_files(path, name, split, columns)
     parts, column = _parts(open_table(path), split)
     items = read_table(path, ignore=[column] if column is not None else [], **columns)
     if parts is None:
         return encode_labels(name, *split_items(items, test_share=test_share, seed=seed))
-    _refuse_share(test_share, seed, f"the column {column!r} has the parts")
+    _reject_share(test_share, seed, f"the column {column!r} has the parts")
     test = "test" if "test" in parts else "val"
     if test not in parts or set(parts) == {test}:
         raise InputError(
@@ -69,7 +69,7 @@ def _has_parts(path: Path, column: str | None) -> bool:
     return path.is_dir() or _parts(open_table(path), column)[0] is not None
 
 
-def _refuse_share(test_share: float | None, seed: int | None, reason: str) -> None:
+def _reject_share(test_share: float | None, seed: int | None, reason: str) -> None:
     if test_share is not None or seed is not None:
         raise InputError(
             f"test_share and seed are for data without a split, but {reason}; leave them out.",
@@ -113,7 +113,8 @@ def _tables(folder: Path) -> dict[str, list[Path]]:
 def _from_files(path: Path, name: str, split: str | None, columns: dict[str, Any]) -> LabelledItems:
     if split is not None:
         raise InputError(
-            f"{path} is a folder with one table for each part, which needs no split column; leave it out.",
+            f"{path} is a folder with one table for each part, which needs no split column; omit the "
+            "option 'split'.",
             option="split",
         )
     tables = _tables(path)

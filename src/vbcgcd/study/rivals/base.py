@@ -58,7 +58,7 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
     def _estimate(self, rows: Array) -> int:
         """Number of novel categories, where the rival can estimate it."""
         raise InputError(
-            f"{type(self).__name__} cannot estimate the number of novel categories; state it.",
+            f"{type(self).__name__} cannot estimate the number of novel categories; pass n_novel.",
             option="n_novel",
         )
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.knowledge import Knowledge, log_probabilities, refuse, score
+from vbcgcd.discovery.knowledge import Knowledge, is_rejected, log_probabilities, score
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.workspace.batch import Batch
@@ -34,7 +34,7 @@ def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictio
     state, scores = snapshot.state, score(snapshot.knowledge, batch.vectors)
     ids = np.array([*state.ids, -1])
     names = [*(category.name for category in state.live), ""]
-    best, refused = ids[scores.best], refuse(scores.novelty, reject)
+    best, refused = ids[scores.best], is_rejected(scores.novelty, reject)
     return Predictions(
         references=batch.references,
         category=np.where(refused, -1, best),
