@@ -19,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 
 from vbcgcd.archive import META, atomic_file, write_archive
 from vbcgcd.embed.protocol import ItemError
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError
 
 Array = NDArray[Any]
 KIND, VERSION = "embeddings", 1
@@ -156,7 +156,7 @@ class VectorCache:
         arrays: dict[str, Array] = {"keys": table, "vectors": np.asarray(vectors, dtype=np.float32)}
         try:
             write_archive(path, KIND, VERSION, arrays, {"fingerprint": self.fingerprint})
-        except (OSError, InputError) as error:
+        except (DiskError, InputError) as error:
             self.problem = f"Embeddings are no longer cached in {self.folder}: {error}"
             return
         self._own_shards.append(path)
