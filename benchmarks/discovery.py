@@ -125,7 +125,6 @@ def ablation_table() -> None:
         for n in PLANS
         for label, options in ABLATIONS.items()
     ]
-    jobs += [(n, "paper()", CategoryDiscoverer.paper, {}) for n in PLANS]
     show("Ablations", jobs)
 
 
