@@ -56,6 +56,13 @@ class Category:
         What a merged or split category became.
     parents : tuple of int
         What it was made from.
+
+    Examples
+    --------
+    >>> Category(2, "virginica", "user", birth=1).live
+    True
+    >>> Category(3, "novel-3", "number", birth=1, status="merged", into=(2,)).live
+    False
     """
 
     id: int
@@ -227,6 +234,16 @@ class Snapshot:
         The commit.
     history : History
         Everything up to it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vbcgcd.workspace import Workspace
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     before = Workspace.init(folder).snapshot()
+    ...     _ = Workspace(folder).configure(reject=0.05)
+    ...     print(before.head.number, before.refresh().head.number)
+    1 2
     """
 
     store: Store

@@ -81,6 +81,12 @@ class FinetuneProgress:
         The best epoch so far.
     message : str
         Text for people, at the stages ``"start"`` and ``"end"``.
+
+    Examples
+    --------
+    >>> moment = FinetuneProgress(stage="batch", epoch=1, epochs=10, batch=3, batches=20, loss=0.5)
+    >>> f"epoch {moment.epoch}/{moment.epochs}, step {moment.batch}/{moment.batches}: loss {moment.loss}"
+    'epoch 1/10, step 3/20: loss 0.5'
     """
 
     stage: str
@@ -119,6 +125,16 @@ class FinetuneResult:
         Pictures that could not be read, with the reason (option ``broken="skip"``).
     fingerprint : str
         Of the embedder: equal fingerprints mean equal embeddings.
+
+    Examples
+    --------
+    >>> frozen, tuned = EpochRecord(epoch=0, validation_ncm=0.5), EpochRecord(epoch=1, validation_ncm=0.75)
+    >>> result = FinetuneResult(
+    ...     folder=Path("tuned"), history=(frozen, tuned), best_epoch=1, stopped_early=False, n_trained=10,
+    ...     layers=("query",), n_frozen=90, n_train=80, n_validation=20, skipped=(), fingerprint="",
+    ... )
+    >>> result.history[result.best_epoch].validation_ncm
+    0.75
     """
 
     folder: Path

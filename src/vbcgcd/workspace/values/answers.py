@@ -42,6 +42,16 @@ class Predictions(Result):
         Share of items of known categories that are wrongly rejected.
     failures : tuple of Failure
         Items that could not be embedded and have no row here.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best, second, p = np.array([0]), np.array([1]), np.array([0.75])
+    >>> answer = Predictions(["a.jpg"], best, ["cat"], p, 1 - p, best, second, ["dog"], 1 - p, None)
+    >>> len(answer)
+    1
+    >>> [(row["reference"], row["name"], row["probability"]) for row in answer.rows()]
+    [('a.jpg', 'cat', 0.75)]
     """
 
     references: list[str]
@@ -87,6 +97,12 @@ class Candidate(Result):
         Their texts, "" if they cannot be found; empty unless asked for.
     typical_sources : tuple of str
         Source of each of them.
+
+    Examples
+    --------
+    >>> cat = Candidate(0, "cat", 0.75, -3.2, 1.5, -0.6, typical=("a.jpg", "b.jpg"))
+    >>> cat.name, cat.probability, cat.typical
+    ('cat', 0.75, ('a.jpg', 'b.jpg'))
     """
 
     id: int
@@ -117,6 +133,15 @@ class Explanation(Result):
     dimensions : int
     text : str
         All of this in a few sentences.
+
+    Examples
+    --------
+    >>> cat, dog = Candidate(0, "cat", 0.75, -3.2, 1.5, -0.6), Candidate(1, "dog", 0.25, -4.3, 2.1, -0.6)
+    >>> why = Explanation("a.jpg", 0.5, (cat, dog), 1.1, 1.1, 0.0, 2, "Nearer to cat than to dog.")
+    >>> [candidate.name for candidate in why.candidates]
+    ['cat', 'dog']
+    >>> why.as_json()["candidates"][0]["probability"]
+    0.75
     """
 
     reference: str

@@ -37,6 +37,12 @@ class CategoryResult(Result):
         Items in each part of a split.
     failures : tuple of Failure
         Items for a split that could not be embedded.
+
+    Examples
+    --------
+    >>> renamed = CategoryResult(4, "rename", {2: "virginica"})
+    >>> renamed.categories
+    {2: 'virginica'}
     """
 
     commit: int
@@ -57,6 +63,12 @@ class UndoResult(Result):
     command : {"undo", "redo"}
     of_commit : int
     of_command : str
+
+    Examples
+    --------
+    >>> undone = UndoResult(5, "undo", 4, "rename")
+    >>> f"{undone.of_command} (commit {undone.of_commit}) was taken back"
+    'rename (commit 4) was taken back'
     """
 
     commit: int
@@ -67,7 +79,14 @@ class UndoResult(Result):
 
 @dataclass(frozen=True)
 class ConfigResult(Result):
-    """Outcome of ``configure``: all settings."""
+    """Outcome of ``configure``: all settings.
+
+    Examples
+    --------
+    >>> changed = ConfigResult(6, {"reject": 0.05, "excerpts": 0})
+    >>> changed.config["reject"]
+    0.05
+    """
 
     commit: int
     config: Mapping[str, Any]
@@ -75,7 +94,13 @@ class ConfigResult(Result):
 
 @dataclass(frozen=True)
 class ExportResult(Result):
-    """Outcome of ``export``."""
+    """Outcome of ``export``.
+
+    Examples
+    --------
+    >>> ExportResult("/data/flowers.zip", 6, 17408).as_json()
+    {'path': '/data/flowers.zip', 'commits': 6, 'bytes': 17408}
+    """
 
     path: str
     commits: int
@@ -84,7 +109,14 @@ class ExportResult(Result):
 
 @dataclass(frozen=True)
 class ReportResult(Result):
-    """Outcome of ``report``: where it is, its size, and how much it covers."""
+    """Outcome of ``report``: where it is, its size, and how much it covers.
+
+    Examples
+    --------
+    >>> written = ReportResult("/data/report.html", 52000, 3, 2)
+    >>> f"{written.categories} categories from {written.sessions} sessions"
+    '3 categories from 2 sessions'
+    """
 
     path: str
     bytes: int

@@ -57,6 +57,12 @@ class CategoryInfo(Result):
         Source of each of them: references of different sources may be the same.
     into, parents : tuple of int
         What it became, and what it was made from.
+
+    Examples
+    --------
+    >>> info = CategoryInfo(2, "virginica", "user", "live", birth=1, size=50, samples=("27", "26"))
+    >>> info.name, info.size, info.samples
+    ('virginica', 50, ('27', '26'))
     """
 
     id: int
@@ -89,6 +95,12 @@ class CategoryCount(Result):
         Categories born in labelled sessions.
     discovered : int
         Categories born in unlabelled sessions.
+
+    Examples
+    --------
+    >>> count = CategoryCount(session=1, labelled=2, discovered=1)
+    >>> count.labelled + count.discovered
+    3
     """
 
     session: int
@@ -98,7 +110,14 @@ class CategoryCount(Result):
 
 @dataclass(frozen=True)
 class CommandInfo(Result):
-    """A commit: what was done, when and with what."""
+    """A commit: what was done, when and with what.
+
+    Examples
+    --------
+    >>> info = CommandInfo(3, "discover", "2026-01-31T12:00:00+00:00", {"n_novel": 1}, undone=False)
+    >>> info.command, info.parameters
+    ('discover', {'n_novel': 1})
+    """
 
     commit: int
     command: str
@@ -122,6 +141,12 @@ class ItemInfo(Result):
     second_probability : float
     commit : int
         The commit that assigned the item.
+
+    Examples
+    --------
+    >>> item = ItemInfo("a.jpg", "pictures", 1, 0.75, 0.5, second=0, second_probability=0.25, commit=3)
+    >>> item.probability - item.second_probability
+    0.5
     """
 
     reference: str
@@ -145,6 +170,11 @@ class ItemContent(Result):
         The beginning of its text; empty if it is not a text, or cannot be found any more.
     jpeg : str
         A small picture in base64; empty if it is not a picture, or cannot be found any more.
+
+    Examples
+    --------
+    >>> ItemContent("17", text="Where is my card?").as_json()
+    {'reference': '17', 'text': 'Where is my card?', 'jpeg': ''}
     """
 
     reference: str
@@ -167,6 +197,13 @@ class CategoryView(Result):
         The surest and least novel items; those where the next category is nearly as probable.
     excerpts : tuple of dict
         ``{"reference", "text"}`` or ``{"reference", "jpeg"}`` (base64), if the workspace stores them.
+
+    Examples
+    --------
+    >>> info = CategoryInfo(2, "virginica", "user", "live", birth=1, size=50)
+    >>> view = CategoryView(info, 0.5, -1.0, {1: 50}, typical=(), doubtful=(), excerpts=())
+    >>> view.info.name, view.by_session
+    ('virginica', {1: 50})
     """
 
     info: CategoryInfo
@@ -180,7 +217,14 @@ class CategoryView(Result):
 
 @dataclass(frozen=True)
 class MapItem(Result):
-    """An item on the map."""
+    """An item on the map.
+
+    Examples
+    --------
+    >>> item = MapItem("a.jpg", category=2, session=1, x=0.5, y=-1.0)
+    >>> item.x, item.y
+    (0.5, -1.0)
+    """
 
     reference: str
     category: int
@@ -206,6 +250,13 @@ class Changes(Result):
         Items that live categories gained.
     commands : tuple of CommandInfo
         The last session and the commands after it, without those that were undone.
+
+    Examples
+    --------
+    >>> changes = Changes(1, {2: "novel-2"}, {}, {}, {2: 50}, commands=())
+    >>> for key, name in changes.novel.items():
+    ...     print(f"{name}: {changes.gains[key]} items")
+    novel-2: 50 items
     """
 
     session: int | None
@@ -243,6 +294,16 @@ class Overview(Result):
     map : tuple of MapItem
         A sample of the items of live categories.
     changes : Changes
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from vbcgcd.workspace import Workspace
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     workspace = Workspace.init(folder)
+    ...     _ = workspace.learn([[0.0], [0.2], [5.0], [5.2]], ["low", "low", "high", "high"])
+    ...     print(workspace.overview().growth)
+    (CategoryCount(session=0, labelled=2, discovered=0),)
     """
 
     path: str
