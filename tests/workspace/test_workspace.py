@@ -235,17 +235,18 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "option"),
     [
-        ({"embedder": 5}, r"embed\.Embedder"),
-        ({"embedder": np.mean}, r"embed\.Embedder"),
+        ({"embedder": 5}, "embedder"),
+        ({"embedder": np.mean}, "embedder"),
         ({"lock_timeout": -1}, "lock_timeout"),
         ({"model": {"covariance": "round"}}, "covariance"),
     ],
 )
-def test_a_wrong_option_makes_no_workspace(tmp_path, options, message):
-    with pytest.raises(InputError, match=message):
+def test_a_wrong_option_makes_no_workspace(tmp_path, options, option):
+    with pytest.raises(InputError) as caught:
         Workspace.init(tmp_path / "w", **options)
+    assert caught.value.option == option
     assert list(tmp_path.iterdir()) == []
 
 
@@ -270,5 +271,6 @@ def test_a_target_is_checked_without_writing(animals, tmp_path, tree):
 
 @pytest.mark.parametrize("embedder", [5, "pixels", object()])
 def test_only_an_embedder_is_an_embedder(template, embedder):
-    with pytest.raises(InputError, match=r"embed\.Embedder"):
+    with pytest.raises(InputError) as caught:
         Workspace.open(template, embedder=embedder)
+    assert caught.value.option == "embedder"

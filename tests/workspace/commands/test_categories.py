@@ -172,7 +172,7 @@ def test_a_merged_category_tells_what_it_became(animals):
 def test_the_last_category_stays(animals):
     for key in (0, 1, 2, 3):
         animals.drop(key)
-    with pytest.raises(InputError, match="only category left"):
+    with pytest.raises(InputError):
         animals.drop(4)
 
 

@@ -20,12 +20,14 @@ def test_there_is_an_end_to_undo_and_redo(animals):
 def test_undo_of_a_command_that_is_meant_refuses_another(animals):
     meant = animals.rename(0, "puss").commit
     later = animals.rename(1, "hound").commit
-    with pytest.raises(InputError, match=rf" {later} \(rename\)"):
+    with pytest.raises(InputError) as caught:
         animals.undo(commit=meant)
+    assert caught.value.option == "commit"
     assert animals.undo(commit=later).of_commit == later
     assert animals.undo(commit=meant).of_commit == meant
-    with pytest.raises(InputError, match=rf" {meant} \(rename\)"):
+    with pytest.raises(InputError) as caught:
         animals.redo(commit=later)
+    assert caught.value.option == "commit"
     assert animals.redo(commit=meant).of_commit == meant
 
 

@@ -104,7 +104,7 @@ def test_a_killed_holder_lets_go(tmp_path):
     path = tmp_path / ".lock"
     child = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
     assert child.stdout.readline() == "held\n"
-    with pytest.raises(WorkspaceBusy, match=str(child.pid)):
+    with pytest.raises(WorkspaceBusy):
         WriteLock(path, "drop").__enter__()
     child.send_signal(signal.SIGKILL)
     child.wait()
