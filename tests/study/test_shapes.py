@@ -87,23 +87,26 @@ def test_a_class_with_few_rows_keeps_some_back():
 
 
 @pytest.mark.parametrize(
-    ("change", "word"),
+    ("change", "option"),
     [
-        ({"n_sessions": 11}, "too few for 11"),
+        ({"n_sessions": 11}, None),
         ({"labelled_share": 0}, "labelled_share"),
         ({"n_sessions": 0}, "n_sessions"),
         ({"train_share": 1.5}, "train_share"),
         ({"known_share": -1}, "known_share"),
     ],
 )
-def test_impossible_shares_are_refused(change, word):
-    with pytest.raises(InputError, match=word):
+def test_impossible_shares_are_refused(change, option):
+    with pytest.raises(InputError) as caught:
         shape_by_shares(np.repeat(np.arange(20), 5), **{"labelled_share": 0.5, "n_sessions": 5} | change)
+    assert caught.value.option == option
 
 
 def test_unknown_names_are_refused():
     y = np.repeat(np.arange(20), 5)
-    with pytest.raises(InputError, match="b50t5"):
+    with pytest.raises(InputError) as caught:
         shape_of("b50t6", y)
-    with pytest.raises(InputError, match="random"):
+    assert caught.value.option == "plan"
+    with pytest.raises(InputError) as caught:
         make_plan(y, shape_of("b50t5", y), order="sorted")
+    assert caught.value.option == "order"

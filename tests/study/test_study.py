@@ -145,14 +145,16 @@ def test_tables_are_found_by_kind(experiment, small_data, small_plans):
     assert result.table() == result.tables()[0]
     assert result.table("summary").columns[1:4] == ("All", "Old", "New")
     assert "joint" in result.table("summary", protocol="joint").notes[0]
-    with pytest.raises(InputError, match="kind"):
+    with pytest.raises(InputError) as caught:
         result.table("cost")
-    with pytest.raises(InputError, match="protocol"):
+    assert caught.value.option == "kind"
+    with pytest.raises(InputError) as caught:
         result.table(protocol="frosen")
+    assert caught.value.option == "protocol"
 
 
 def test_two_embeddings_are_compared(small_data, small_plans, executed):
-    with pytest.raises(InputError, match="two embeddings") as caught:
+    with pytest.raises(InputError) as caught:
         run_study("backbone", small_data, plan=small_plans[0])
     assert caught.value.option == "second"
     pair = (Variant("first", Run("ncm-kmeans")), Variant("second", Run("ncm-kmeans"), second=True))
@@ -169,7 +171,7 @@ def test_named_plans_and_plan_files(small_data, small_plans, tmp_path):
     write_plan(small_plans[1], tmp_path / "plan.json")
     [plan] = study.choose_plans(small_data, tmp_path / "plan.json", "random", 3)
     assert plan.digest == small_plans[1].digest
-    with pytest.raises(InputError, match="b50t6") as caught:
+    with pytest.raises(InputError) as caught:
         study.choose_plans(small_data, "b50t6", "random", 1)
     assert caught.value.option == "plan"
 
@@ -180,11 +182,12 @@ def test_seeds_draw_different_plans(small_data):
     plans = study.choose_plans(data, "b50t5", "random", 3)
     assert len({plan.digest for plan in plans}) == 3
     assert [plan.origin.seed for plan in plans] == [0, 1, 2]
-    with pytest.raises(InputError, match="seeds"):
+    with pytest.raises(InputError) as caught:
         study.choose_plans(data, "b50t5", "random", 0)
+    assert caught.value.option == "seeds"
 
 
 def test_unknown_experiments_are_refused(small_data):
-    with pytest.raises(InputError, match="main") as caught:
+    with pytest.raises(InputError) as caught:
         run_study("mian", small_data)
-    assert caught.value.option in ("experiment", None)
+    assert caught.value.option == "experiment"

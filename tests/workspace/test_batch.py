@@ -48,20 +48,20 @@ def test_items_that_fail_are_named_and_left_out(words):
     loaded = Loader(embedder=words).load(["card", "  ", "rain"])
     assert loaded.references == ["0", "2"]
     assert [f.reference for f in loaded.failures] == ["1"]
-    with pytest.raises(InputError, match=r"None of the items in .* could be embedded"):
+    with pytest.raises(InputError, match="None of the items"):
         Loader(embedder=words).load([" ", "  "])
 
 
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (np.ones((3, 4)), "of 2 dimensions, but the array has 4"),
+        (np.ones((3, 4)), r" 2 .* 4\b"),
         (np.ones((0, 2)), "is empty"),
         (np.ones(3), "use embeddings"),
         ([["a", 1.0], ["b", 2.0]], "use embeddings"),
-        ([[1.0], [1.0, 2.0]], "cannot be turned into an array"),
-        (["text"], "for embeddings, but the array holds texts"),
-        ([[np.nan, 1.0]], "NaN or infinity"),
+        ([[1.0], [1.0, 2.0]], "into an array"),
+        (["text"], "holds texts"),
+        ([[np.nan, 1.0]], "NaN"),
         ("nowhere.csv", "no file or folder"),
     ],
 )
@@ -72,25 +72,26 @@ def test_what_does_not_fit_is_one_clear_error(data, message):
 
 def test_an_items_vector_that_is_not_finite_is_named():
     items = Items("embedding", np.array([[1.0, 2.0], [np.inf, 1.0]]), ["a", "b"], "here")
-    with pytest.raises(InputError, match="Item 'b' of here contains NaN"):
+    with pytest.raises(InputError, match="'b' of here"):
         Loader().load(items)
 
 
 def test_labels_and_columns_go_with_the_right_data(tmp_path):
-    with pytest.raises(InputError, match="labels can only be passed with an array"):
+    with pytest.raises(InputError) as caught:
         Loader().load(tmp_path / "x.npy", [1])
-    with pytest.raises(InputError, match="can only be used with a file"):
+    assert caught.value.option == "labels"
+    with pytest.raises(InputError) as caught:
         Loader().load(np.ones((2, 2)), label="y")
-    with pytest.raises(InputError, match="Items have their own"):
+    assert caught.value.option == "label"
+    with pytest.raises(InputError) as caught:
         Loader().load(Items("text", ["a"], ["0"], "here"), ["x"])
+    assert caught.value.option == "labels"
 
 
 def test_another_embedder_is_refused_before_the_work(words):
     mark = EmbedderMark("other", "text", "other-9", 6)
     words.embed = None  # it is never asked
-    with pytest.raises(
-        InputError, match=r"made with the embedder 'other' .*these embeddings come from 'words'"
-    ):
+    with pytest.raises(InputError, match=r"'other' .*'words'"):
         Loader(mark, embedder=words).load(TEXTS)
 
 
@@ -101,11 +102,11 @@ def test_embeddings_made_beforehand_carry_their_fingerprint(words, tmp_path):
     loaded = Loader(of_texts).load(tmp_path / "t.npz")
     assert loaded.references == ["t0", "t1", "t2", "t3"]
     assert loaded.mark.fingerprint == "words-1"
-    with pytest.raises(InputError, match="workspace is for texts"):
+    with pytest.raises(InputError, match="for texts"):
         Loader(EmbedderMark("other", "text", "other-1", 6)).load(tmp_path / "t.npz")
     # The other way round: the workspace was made from the file, and meets texts.
     assert len(Loader(loaded.mark, embedder=words).load(TEXTS)) == 4
-    with pytest.raises(InputError, match="workspace is for texts, but the array holds embeddings"):
+    with pytest.raises(InputError, match="holds embeddings"):
         Loader(of_texts).load(np.ones((2, 6)))
 
 
@@ -116,7 +117,7 @@ def test_references_that_utf8_cannot_hold():
 
 def test_kind_can_be_fixed_beforehand(tmp_path):
     workspace = Workspace.init(tmp_path / "w", kind="text")
-    with pytest.raises(InputError, match="for texts, but the array holds embeddings"):
+    with pytest.raises(InputError, match="holds embeddings"):
         workspace.learn(np.ones((4, 2)), [0, 0, 1, 1])
 
 

@@ -12,21 +12,21 @@ def test_defaults_are_valid():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"colour": 1}, "no setting 'colour'"),
-        ({"reject": 1.5}, "reject must be"),
-        ({"reject": "x"}, "reject must be"),
-        ({"excerpts": -1}, "excerpts must be"),
-        ({"sample": 1.5}, "sample must be"),
-        ({"names": "poetic"}, "names must be"),
-        ({"kind": "sound"}, "kind must be"),
-        ({"embedder": 3}, "embedder must be"),
-        ({"model": 3}, "model must be a mapping of options"),
-        ({"model": {"n_clusters": 3}}, "no option 'n_clusters'"),
+        ({"colour": 1}, "'colour'"),
+        ({"reject": 1.5}, "reject"),
+        ({"reject": "x"}, "reject"),
+        ({"excerpts": -1}, "excerpts"),
+        ({"sample": 1.5}, "sample"),
+        ({"names": "poetic"}, "names"),
+        ({"kind": "sound"}, "kind"),
+        ({"embedder": 3}, "embedder must"),
+        ({"model": 3}, "model must"),
+        ({"model": {"n_clusters": 3}}, "'n_clusters'"),
         ({"model": {"cluster": np.mean}}, "plain values"),
-        ({"model": {"covariance": "round"}}, "covariance must be one of"),
-        ({"model": {"n_components": 0}}, "n_components must be"),
-        ({"model": {"covariance": "shared"}}, "covariance must be one of"),
-        ({"path": 1, "self": 2}, "no setting 'path', 'self'; the settings are kind, embedder"),
+        ({"model": {"covariance": "round"}}, "covariance"),
+        ({"model": {"n_components": 0}}, "n_components"),
+        ({"model": {"covariance": "shared"}}, "covariance"),
+        ({"path": 1, "self": 2}, "'path', 'self'; .* kind, embedder"),
     ],
 )
 def test_a_wrong_setting_is_one_clear_error(changes, message):
@@ -35,6 +35,7 @@ def test_a_wrong_setting_is_one_clear_error(changes, message):
 
 
 def test_what_was_learned_fixes_some_settings():
-    with pytest.raises(InputError, match="cannot be changed after the base session"):
+    with pytest.raises(InputError) as caught:
         check_config({"model": {}}, learned=True)
+    assert caught.value.option == "model"
     assert check_config({"reject": 0.05}, learned=True) == {"reject": 0.05}

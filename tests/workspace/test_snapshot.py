@@ -117,5 +117,5 @@ def test_nothing_is_known_before_the_base_session(fresh, blobs):
         lambda: fresh.explain(blobs.probe),
         lambda: fresh.split(0, blobs.rows),
     ):
-        with pytest.raises(InputError, match="This workspace is empty"):
+        with pytest.raises(InputError, match="is empty"):
             action()

@@ -92,33 +92,33 @@ def test_categories_are_found_by_id_and_name(animals):
     animals.rename(0, "3")
     state = animals.snapshot().state
     assert find_category(state, 3).id == find_category(state, "#3").id == 3
-    with pytest.raises(InputError, match="the name of category 0 and the id of"):
+    with pytest.raises(InputError, match="name of category 0"):
         find_category(state, "3")
-    with pytest.raises(InputError, match=r"There is no category 'newt'\. There are 0 '3', 1 'dog'"):
+    with pytest.raises(InputError, match=r"'newt'.* 0 '3', 1 'dog'"):
         find_category(state, "newt")
-    with pytest.raises(InputError, match=r"Did you mean 1 'dog'\?$"):
+    with pytest.raises(InputError, match=r" 1 'dog'\?$"):
         find_category(state, "dogs")
     for key in (99, -1, "#99", 10**30):
-        with pytest.raises(InputError, match=r"There is no category .*\. Ids go from 0 to 4\.$"):
+        with pytest.raises(InputError, match="0 to 4"):
             find_category(state, key)
     for key in (True, None, 1.5):
-        with pytest.raises(InputError, match="by its id or its name"):
+        with pytest.raises(InputError, match="id or its name"):
             find_category(state, key)
 
 
 def test_of_many_names_some_are_told(animals, blobs, fresh):
-    with pytest.raises(InputError, match=r"There is no category 0\. No categories have been learned yet\.$"):
+    with pytest.raises(InputError, match=r"category 0\. No categories"):
         fresh.category(0)
     animals.learn(blobs.probe[:6] + 50, list("abcdef"))
-    with pytest.raises(InputError, match=r"There are 0 'cat', .* 7 'c' and 3 more\.$"):
+    with pytest.raises(InputError, match=r" 0 'cat', .* 7 'c' and 3 more"):
         animals.category("newt")
 
 
 def test_a_retired_category_is_found_only_if_it_may_be(animals):
     animals.merge(["cat", "dog"], name="pet")
     for key in (1, "#1", "1"):
-        with pytest.raises(InputError, match=r"Category 1 \('dog'\) was merged into 'pet' \(category 5\)"):
+        with pytest.raises(InputError, match=r"1 \('dog'\).*'pet' \(category 5\)"):
             animals.category(key)
         assert animals.category(key, retired=True).into == (5,)
-    with pytest.raises(InputError, match="There is no category 'dog'"):  # names are those of live categories
+    with pytest.raises(InputError, match="no category 'dog'"):  # names are those of live categories
         animals.category("dog", retired=True)

@@ -99,8 +99,9 @@ def test_bad_files_are_one_clear_error_and_change_nothing(animals, tmp_path, tre
 @pytest.mark.parametrize("n_novel", [-1, 1.5, 1000, "two"])
 def test_a_wrong_number_changes_nothing(animals, blobs, tree, n_novel):
     before = tree(animals.path)
-    with pytest.raises(InputError, match="whole number from 0 to 50"):
+    with pytest.raises(InputError) as caught:
         animals.discover(blobs.batch, n_novel)
+    assert caught.value.option == "n_novel"
     assert tree(animals.path) == before
 
 
@@ -121,7 +122,7 @@ def test_a_held_lock_stops_every_writer_and_no_reader(animals, blobs, tree):
     before = tree(animals.path)
     with WriteLock(animals.path / ".lock", "discover"):
         for command in writing_commands(animals, blobs).values():
-            with pytest.raises(WorkspaceBusy, match=f"in use by process {os.getpid()}"):
+            with pytest.raises(WorkspaceBusy):
                 command()
         assert len(animals.predict(blobs.probe)) == 40
         assert len(Workspace.open(animals.path).categories()) == 5
@@ -137,7 +138,7 @@ def test_a_disk_that_refuses_changes_nothing(animals, blobs, tree, monkeypatch, 
 
     for command in writing_commands(animals, blobs).values():
         monkeypatch.setattr(os, call, refuse)
-        with pytest.raises(DiskError, match=r"Read-only file system.*nothing was changed") as raised:
+        with pytest.raises(DiskError) as raised:
             command()
         assert raised.value.cause.errno == 30
         monkeypatch.undo()
@@ -152,7 +153,7 @@ def test_a_read_only_folder_can_be_read(animals, blobs):
             folder.chmod(0o555)
         (animals.path / ".lock").chmod(0o444)
         assert len(Workspace.open(animals.path).predict(blobs.probe)) == 40
-        with pytest.raises(DiskError, match="Cannot write"):
+        with pytest.raises(DiskError):
             animals.drop(0)
     finally:
         for folder in folders:
@@ -178,7 +179,7 @@ def test_another_embedder_is_refused_by_every_command(tmp_path, words, tree):
     before = tree(workspace.path)
     words.fingerprint = "words-2"
     for command in (workspace.discover, workspace.predict, workspace.explain):
-        with pytest.raises(InputError, match=r"made with the embedder 'words' \(fingerprint words-1\)"):
+        with pytest.raises(InputError, match="words-1"):
             command(texts)
     assert tree(workspace.path) == before
 
@@ -234,17 +235,18 @@ def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "option"),
     [
-        ({"embedder": 5}, "embedder must be a vbcgcd.embed.Embedder"),
-        ({"embedder": np.mean}, "embedder must be a vbcgcd.embed.Embedder"),
-        ({"lock_timeout": -1}, "lock_timeout must be"),
-        ({"model": {"covariance": "round"}}, "covariance must be one of"),
+        ({"embedder": 5}, "embedder"),
+        ({"embedder": np.mean}, "embedder"),
+        ({"lock_timeout": -1}, "lock_timeout"),
+        ({"model": {"covariance": "round"}}, "covariance"),
     ],
 )
-def test_a_wrong_option_makes_no_workspace(tmp_path, options, message):
-    with pytest.raises(InputError, match=message):
+def test_a_wrong_option_makes_no_workspace(tmp_path, options, option):
+    with pytest.raises(InputError) as caught:
         Workspace.init(tmp_path / "w", **options)
+    assert caught.value.option == option
     assert list(tmp_path.iterdir()) == []
 
 
@@ -256,8 +258,8 @@ def test_the_embedder_may_be_a_path(tmp_path, animals):
 def test_a_target_is_checked_without_writing(animals, tmp_path, tree):
     before = tree(tmp_path)
     for name, message in (
-        ("animals/HEAD", "belongs to the workspace itself"),
-        ("animals/commits/x.csv", "belongs to the workspace itself"),
+        ("animals/HEAD", "belongs"),
+        ("animals/commits/x.csv", "belongs"),
         ("animals", "is a folder"),
         ("no/x.csv", "no folder"),
     ):
@@ -269,5 +271,6 @@ def test_a_target_is_checked_without_writing(animals, tmp_path, tree):
 
 @pytest.mark.parametrize("embedder", [5, "pixels", object()])
 def test_only_an_embedder_is_an_embedder(template, embedder):
-    with pytest.raises(InputError, match=r"embedder must be a vbcgcd\.embed\.Embedder"):
+    with pytest.raises(InputError) as caught:
         Workspace.open(template, embedder=embedder)
+    assert caught.value.option == "embedder"

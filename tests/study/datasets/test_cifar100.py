@@ -104,12 +104,12 @@ def test_every_published_form(tmp_path, parts, files, version, place):
 @pytest.mark.parametrize("lost", ["train", "test", "meta"])
 def test_a_missing_file_is_named(tmp_path, files, lost):
     del files[lost]
-    with pytest.raises(InputError, match=rf"lacks {lost}\. Expected: cifar-100-python\.tar\.gz"):
+    with pytest.raises(InputError, match=rf"lacks {lost}\."):
         load_items(write(tmp_path / "cifar-100-python", files))
 
 
 def test_an_archive_of_something_else(tmp_path):
-    with pytest.raises(InputError, match="lacks train, test, meta"):
+    with pytest.raises(InputError, match="train, test, meta"):
         load_items(archive(tmp_path / "other.tar.gz", {"readme": b"x"}))
 
 
@@ -117,16 +117,16 @@ def test_an_archive_of_something_else(tmp_path):
 def test_a_truncated_archive(tmp_path, files, share):
     path = archive(tmp_path / "c.tar.gz", files)
     path.write_bytes(path.read_bytes()[: int(path.stat().st_size * share)])
-    with pytest.raises(InputError, match="not a complete archive"):
+    with pytest.raises(InputError, match="complete archive"):
         load_items(path)
 
 
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("train", b"\x80\x02", "file train .* cannot be read"),
-        ("train", pickled({"data": np.zeros((1, 3072), np.uint8)}), "file train .* lacks fine_labels"),
-        ("test", pickled({"data": np.zeros((1, 9), np.uint8), "fine_labels": [0]}), "rows of 3072 bytes"),
+        ("train", b"\x80\x02", "train .* be read"),
+        ("train", pickled({"data": np.zeros((1, 3072), np.uint8)}), "train .* fine_labels"),
+        ("test", pickled({"data": np.zeros((1, 9), np.uint8), "fine_labels": [0]}), "3072 bytes"),
         (
             "test",
             pickled({"data": np.zeros((1, 3072), np.uint8), "fine_labels": ["x"]}),
@@ -140,10 +140,10 @@ def test_a_truncated_archive(tmp_path, files, share):
         (
             "test",
             pickled({"data": np.zeros((1, 3072), np.uint8), "fine_labels": [7]}),
-            "labels from 7 to 7, but there are 3",
+            "7 to 7, .* 3",
         ),
         ("test", pickled({"data": np.zeros((0, 3072), np.uint8), "fine_labels": []}), "no pictures"),
-        ("meta", pickled({"label_names": NAMES}), "file meta .* lacks fine_label_names"),
+        ("meta", pickled({"label_names": NAMES}), "meta .* fine_label_names"),
     ],
 )
 def test_broken_content(tmp_path, files, name, content, words):
@@ -154,10 +154,11 @@ def test_broken_content(tmp_path, files, name, content, words):
 def test_a_truncated_binary_file(tmp_path, parts):
     files = binary(parts)
     files["test.bin"] = files["test.bin"][:-1]
-    with pytest.raises(InputError, match=r"test\.bin .* 9221 bytes, .* 3074 bytes; it is truncated"):
+    with pytest.raises(InputError, match=r"test\.bin .* 9221 .* 3074"):
         load_items(write(tmp_path / "c", files))
 
 
 def test_options_of_other_layouts_are_refused(tmp_path, files):
-    with pytest.raises(InputError, match=r"seed cannot be used with the layout cifar100 .* no options"):
+    with pytest.raises(InputError) as caught:
         load_items(write(tmp_path / "c", files), seed=1)
+    assert caught.value.option == "seed"

@@ -51,17 +51,19 @@ def test_a_list_selects_classes(root, how, tmp_path):
 
 
 def test_classes_that_are_not_there(root):
-    with pytest.raises(InputError, match=r"has 2 classes; 1 have no folder .* first n9"):
+    with pytest.raises(InputError, match="n9"):
         load_items(root, classes=["n1", "n9"])
-    with pytest.raises(InputError, match="has 0 classes; list at least one"):
+    with pytest.raises(InputError) as caught:
         load_items(root, classes=[])
-    with pytest.raises(InputError, match=r"no\.txt is missing"):
+    assert caught.value.option == "classes"
+    with pytest.raises(InputError, match=r"no\.txt"):
         load_items(root, classes=root / "no.txt")
 
 
 def test_imagenet100_has_100_classes(tmp_path, root):
-    with pytest.raises(InputError, match="has 3 classes but ImageNet-100 has 100; list the 100"):
+    with pytest.raises(InputError) as caught:
         load_items(root, layout="imagenet100")
+    assert caught.value.option == "classes"
     names = [f"n{i:03d}" for i in range(103)]
     for part in ("train", "val"):
         for name in names:
@@ -74,8 +76,8 @@ def test_imagenet100_has_100_classes(tmp_path, root):
 @pytest.mark.parametrize(
     ("lost", "words"),
     [
-        ("val", "no folder val or test with class folders. Expected: train"),
-        ("val/n2", "val.n2 is missing or has no pictures"),
+        ("val", "val or test .* train"),
+        ("val/n2", "val.n2"),
     ],
 )
 def test_what_is_missing_is_named(root, lost, words):
@@ -86,9 +88,9 @@ def test_what_is_missing_is_named(root, lost, words):
 
 def test_without_train_it_must_be_said(root):
     shutil.rmtree(root / "train")
-    with pytest.raises(InputError, match="no folder train with class folders"):
+    with pytest.raises(InputError, match="folder train"):
         load_items(root, layout="class-folders")
-    with pytest.raises(InputError, match="no folder train"):
+    with pytest.raises(InputError, match="folder train"):
         load_items(root, layout="imagenet100")
 
 
@@ -113,10 +115,10 @@ def test_a_seeded_stratified_split(pets):
 
 def test_pictures_without_a_class(pets, picture):
     picture(pets / "stray.png")
-    with pytest.raises(InputError, match=r"1 pictures of .* are in no class folder"):
+    with pytest.raises(InputError, match=r"1 .* no class folder"):
         load_items(pets)
 
 
 def test_a_file_is_not_a_folder(pets):
-    with pytest.raises(InputError, match="is not a folder"):
+    with pytest.raises(InputError, match="not a folder"):
         load_items(pets / "cat" / "0.png", layout="folder")

@@ -43,18 +43,18 @@ def test_given_names_set_the_order():
     [
         (
             lambda: encode_labels("d", texts("a", None, dtype=object), texts("a")),
-            "1 of 2 items in the train part",
+            "1 of 2 .* train",
         ),
-        (lambda: encode_labels("d", texts("a"), texts(1)), "numbers in one part and strings"),
-        (lambda: encode_labels("d", texts("a"), texts("c"), ["a", "b"]), "label 'c' of m is not among"),
+        (lambda: encode_labels("d", texts("a"), texts(1)), "numbers in one part"),
+        (lambda: encode_labels("d", texts("a"), texts("c"), ["a", "b"]), "'c' of m"),
         (
             lambda: encode_labels("d", texts(0), texts(2), ["a", "b"]),
-            "test part has labels from 2 to 2, but there are 2 class names",
+            "test .* 2 to 2, .* 2",
         ),
-        (lambda: encode_labels("d", texts(-1), texts(0), ["a", "b"]), "train part has labels from -1"),
+        (lambda: encode_labels("d", texts(-1), texts(0), ["a", "b"]), "train .* -1"),
         (lambda: encode_labels("d", texts(0), texts(0).take([])), "test part is empty"),
-        (lambda: encode_labels("d", texts(0), vectors(2)), "train part has texts, the test part embeddings"),
-        (lambda: encode_labels("d", vectors(3), vectors(2)), "3 dimensions in train but 2 in test"),
+        (lambda: encode_labels("d", texts(0), vectors(2)), "texts, .* embeddings"),
+        (lambda: encode_labels("d", vectors(3), vectors(2)), "3 .* train .* 2 in test"),
         (lambda: LabelledItems("d", texts("a"), texts("a"), ("a",)), "must be codes"),
     ],
 )
@@ -87,8 +87,9 @@ def test_seeds_differ_and_classes_do_not_depend_on_each_other_s_place():
 
 @pytest.mark.parametrize("share", [0, 1, -0.1, 2, "half"])
 def test_shares_that_leave_a_part_empty(share):
-    with pytest.raises(InputError, match="test_share must be"):
+    with pytest.raises(InputError) as caught:
         stratified(np.zeros(4), test_share=share)
+    assert caught.value.option == "test_share"
 
 
 def test_items_are_split_once():
@@ -101,9 +102,9 @@ def test_items_are_split_once():
 @pytest.mark.parametrize(
     ("labels", "words"),
     [
-        (None, "2 of 2 items in m have no label"),
-        (np.array(["a", None], dtype=object), "1 of 2 items in m have no label"),
-        (np.array(["a", "b"]), "only one item of each class"),
+        (None, "2 of 2 .* no label"),
+        (np.array(["a", None], dtype=object), "1 of 2 .* no label"),
+        (np.array(["a", "b"]), "only one item"),
     ],
 )
 def test_items_that_cannot_be_split(labels, words):

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.study.datasets import LAYOUTS, dataset_parts, load_dataset, load_items
 from vbcgcd.study.datasets.load import find_layout
 
@@ -34,19 +34,20 @@ def test_every_layout_refuses_what_is_not_its_own(tmp_path, name, what):
 
 def test_a_path_without_a_known_layout_lists_them(tmp_path):
     (tmp_path / "a.docx").touch()
-    with pytest.raises(InputError, match=r"no known layout. Use one of these: cifar100: .* npz: the arrays"):
+    with pytest.raises(InputError, match=r"docx .* cifar100: .* npz: "):
         load_items(tmp_path / "a.docx")
 
 
 def test_a_layout_that_is_not_known(tmp_path):
-    with pytest.raises(InputError, match=r"layout must be one of .*cifar100.* got 'cifar'"):
+    with pytest.raises(InputError) as caught:
         load_items(tmp_path, layout="cifar")
+    assert caught.value.option == "layout"
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(InputError, match=r"There is no file or folder .*none\.$"):
+    with pytest.raises(MissingFileError):
         load_items(tmp_path / "none")
-    with pytest.raises(InputError, match="Fetch it first"):
+    with pytest.raises(MissingFileError, match="Fetch it first"):
         load_items("hf:owner/name")
 
 
@@ -61,7 +62,7 @@ def test_embeddings_are_ready_for_a_study_and_need_no_embedder(tmp_path):
     data = load_dataset(tmp_path / "d.npz")
     assert (data.name, data.class_names, data.train_x.dtype) == ("d", ("a", "b"), np.float32)
     assert sorted(data.train_y.tolist()) == sorted(data.test_y.tolist()) == [0, 1]
-    with pytest.raises(InputError, match="already has embeddings") as caught:
+    with pytest.raises(InputError) as caught:
         load_dataset(tmp_path / "d.npz", embedder="minilm")
     assert caught.value.option == "embedder"
 
@@ -89,8 +90,9 @@ def test_a_table_without_one_has_one_part_and_keeps_its_labels(tmp_path):
 def test_the_split_column_can_be_named(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE.replace("split", "fold"))
     assert set(dataset_parts(tmp_path / "t.csv", split="fold")[0]) == {"train", "test"}
-    with pytest.raises(InputError, match="no column 'absent'"):
+    with pytest.raises(InputError) as caught:
         dataset_parts(tmp_path / "t.csv", split="absent")
+    assert caught.value.option == "split"
 
 
 def test_arrays_of_one_and_of_two_parts(tmp_path):
@@ -114,5 +116,5 @@ def test_folders_of_pictures(tmp_path):
 
 
 def test_a_missing_dataset_has_no_parts(tmp_path):
-    with pytest.raises(InputError, match="absent"):
+    with pytest.raises(MissingFileError):
         dataset_parts(tmp_path / "absent")

@@ -86,15 +86,15 @@ def test_a_folder_of_tables(table, val):
 @pytest.mark.parametrize(
     ("text", "options", "words"),
     [
-        (rows("train", "test"), {"seed": 1}, "test_share and seed are for data without a split"),
-        (rows("train", "train"), {}, "has only train; it needs train and test"),
-        (rows("test", "test"), {}, "has only test"),
-        (rows("a", "b"), {"split": "split"}, "has 'a'; use dev, test"),
-        (rows("a", "b"), {"split": "part"}, "no column 'part' to split by; it has split, label, text"),
-        ("text\nx\ny\n", {}, "2 of 2 items in .* have no label"),
-        ("text,label\nx,a\ny,\n", {}, "1 of 2 items in .* have no label"),
-        ("text,label\nx,a\n", {"classes": ["a"]}, "classes cannot be used with the layout table"),
-        ("text,label\nx,a\n", {"colour": 1}, "colour cannot be used"),
+        (rows("train", "test"), {"seed": 1}, "test_share and seed"),
+        (rows("train", "train"), {}, "only train"),
+        (rows("test", "test"), {}, "only test"),
+        (rows("a", "b"), {"split": "split"}, "'a'; use dev, test"),
+        (rows("a", "b"), {"split": "part"}, "'part' .* split, label, text"),
+        ("text\nx\ny\n", {}, "2 of 2 .* no label"),
+        ("text,label\nx,a\ny,\n", {}, "1 of 2 .* no label"),
+        ("text,label\nx,a\n", {"classes": ["a"]}, "classes cannot .* table"),
+        ("text,label\nx,a\n", {"colour": 1}, "colour cannot"),
         ("a,b,label\nx,y,z\n", {}, "not clear"),
     ],
 )
@@ -105,17 +105,19 @@ def test_one_clear_error(table, text, options, words):
 
 def test_folders_of_tables_that_do_not_fit(table):
     path = table("text,label\nx,a\n", "d/train.csv").parent
-    with pytest.raises(InputError, match="needs the tables train and test"):
+    with pytest.raises(InputError, match="train and test"):
         load_items(path)
     table("text,label\nx,1\n", "d/test.csv")
-    with pytest.raises(InputError, match="numbers in one part and strings"):
+    with pytest.raises(InputError, match="numbers in one part"):
         load_items(path)
-    with pytest.raises(InputError, match="needs no split column"):
+    with pytest.raises(InputError) as caught:
         load_items(path, split="s")
-    with pytest.raises(InputError, match="the tables of the folder are the parts"):
+    assert caught.value.option == "split"
+    with pytest.raises(InputError) as caught:
         load_items(path, seed=3)
+    assert caught.value.option == "seed"
     table('{"text": "z", "label": "b"}', "d/test.jsonl")
-    with pytest.raises(InputError, match=r"test\.csv and test\.jsonl for one part"):
+    with pytest.raises(InputError, match=r"test\.csv and test\.jsonl"):
         load_items(path)
 
 

@@ -149,16 +149,18 @@ def test_replayed_rows_are_unit_and_centred_on_the_drawn_prototypes():
 
 
 def test_a_device_that_is_not_there_is_named():
-    with pytest.raises(InputError, match="'abacus'"):
+    with pytest.raises(InputError) as caught:
         heads.best_device("abacus")
+    assert caught.value.option == "device"
     assert heads.best_device("cpu").type == "cpu"
 
 
 @pytest.mark.parametrize("options", [{"batch_size": 0}, {"learning_rate": 0.0}, {"device": "abacus"}])
 def test_bad_options_are_named(rival, options, blob_stream):
     stream = blob_stream()
-    with pytest.raises(InputError, match=next(iter(options))):
+    with pytest.raises(InputError) as caught:
         rival(**options).fit(stream.rows, stream.labels)
+    assert caught.value.option == next(iter(options))
 
 
 @pytest.fixture(scope="module")

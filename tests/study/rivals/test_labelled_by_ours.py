@@ -59,14 +59,15 @@ def test_the_number_is_estimated_by_our_model(small):
 
 def test_kmeans_needs_the_number(small):
     model = Ncm(cluster="kmeans").fit(small.rows, small.labels)
-    with pytest.raises(InputError, match="cannot estimate") as caught:
+    with pytest.raises(InputError) as caught:
         model.discover(small.batch)
     assert caught.value.option == "n_novel"
 
 
 def test_an_unknown_way_to_cluster_is_refused(small):
-    with pytest.raises(InputError, match="cluster"):
+    with pytest.raises(InputError) as caught:
         Ncm(cluster="dbscan").fit(small.rows, small.labels)
+    assert caught.value.option == "cluster"
 
 
 @pytest.mark.parametrize("rival", RIVALS)

@@ -74,8 +74,9 @@ def test_rows_without_labels_are_counted_and_left_out(fresh, blobs):
 
 def test_no_label_at_all_is_one_clear_error(fresh, blobs, tree):
     before = tree(fresh.path)
-    with pytest.raises(InputError, match="has no labels"):
+    with pytest.raises(InputError) as caught:
         fresh.learn(blobs.rows)
+    assert caught.value.option == "label"
     assert tree(fresh.path) == before
 
 
@@ -83,10 +84,11 @@ def test_labels_and_numbers_are_checked_before_anything_is_embedded(tmp_path, wo
     workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
     workspace.learn(texts_of("card", "table"), np.repeat(["pay", "eat"], 12))
     monkeypatch.setattr(words, "embed", lambda items: pytest.fail("embedded"))
-    with pytest.raises(InputError, match="array has no labels"):
+    with pytest.raises(InputError) as caught:
         workspace.learn(texts_of("music"))
+    assert caught.value.option == "label"
     for wrong in (7, 12, 1.5, True, "two", float("nan")):
-        with pytest.raises(InputError, match=r"a whole number from 0 to 6, got .* of the 12") as raised:
+        with pytest.raises(InputError) as raised:
             workspace.discover(texts_of("music"), n_novel=wrong)
         assert raised.value.option == "n_novel"
 
@@ -169,7 +171,7 @@ def test_numbers_as_labels_keep_their_order(fresh, blobs):
 def test_the_label_none_of_these_is_refused(fresh, animals, blobs, tree, base):
     workspace = fresh if base else animals
     before = tree(workspace.path)
-    with pytest.raises(InputError, match="'none of these' is reserved for rejected items"):
+    with pytest.raises(InputError, match="'none of these'"):
         workspace.learn(blobs.rows, np.where(blobs.labels == "cat", "none of these", blobs.labels))
     assert tree(workspace.path) == before
 

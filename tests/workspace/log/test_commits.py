@@ -29,13 +29,13 @@ def test_a_record_survives_json(record, tmp_path):
 
 
 def test_a_later_format_asks_for_an_update(tmp_path):
-    with pytest.raises(InputError, match=r"format version 99.*update vbcgcd"):
+    with pytest.raises(InputError, match="version 99"):
         check_version(99, tmp_path / "workspace.json")
 
 
 @pytest.mark.parametrize("version", [None, "1"])
 def test_no_version_is_damage(version, tmp_path):
-    with pytest.raises(WorkspaceDamaged, match="no format version"):
+    with pytest.raises(WorkspaceDamaged):
         check_version(version, tmp_path)
 
 
@@ -53,14 +53,14 @@ def test_an_earlier_format_is_migrated_in_memory(record, tmp_path, monkeypatch):
 
 def test_a_format_without_migration_says_how_to_go_on(record, tmp_path, monkeypatch):
     monkeypatch.setattr(commits, "VERSION", 3)
-    with pytest.raises(InputError, match="export it with a release that reads versions 1 and 2"):
+    with pytest.raises(InputError, match="versions 1 and 2"):
         Commit.from_json(record.as_json(), tmp_path)
 
 
 def test_missing_parts_are_damage(record, tmp_path):
     values = record.as_json()
     del values["files"]
-    with pytest.raises(WorkspaceDamaged, match="damaged"):
+    with pytest.raises(WorkspaceDamaged):
         Commit.from_json(values, tmp_path)
 
 

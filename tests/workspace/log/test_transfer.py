@@ -37,16 +37,17 @@ def test_an_export_replaces_a_file_whole_or_not_at_all(animals, tmp_path, monkey
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(zipfile.ZipFile, "writestr", full)
-    with pytest.raises(DiskError, match="No space left"):
+    with pytest.raises(DiskError):
         animals.export(target)
     assert target.read_text() == "old"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["animals", "x.zip"]
 
 
-@pytest.mark.parametrize(("name", "message"), [("no/x.zip", "no folder"), ("animals", "is a folder")])
-def test_an_export_to_nowhere(animals, tmp_path, name, message):
-    with pytest.raises(InputError, match=message):
+@pytest.mark.parametrize(("name", "error"), [("no/x.zip", MissingFileError), ("animals", InputError)])
+def test_an_export_to_nowhere(animals, tmp_path, name, error):
+    with pytest.raises(InputError) as caught:
         animals.export(tmp_path / name)
+    assert type(caught.value) is error
 
 
 def changed(file, edit):
@@ -83,21 +84,21 @@ def test_a_file_that_was_tampered_with_is_refused(exported, tmp_path, edit, erro
 def test_commits_beyond_head_are_refused(exported, tmp_path):
     with zipfile.ZipFile(exported, "a") as archive:
         archive.writestr("commits/000009/commit.json", "{}")
-    with pytest.raises(WorkspaceDamaged, match="commits beyond HEAD"):
+    with pytest.raises(WorkspaceDamaged):
         Workspace.import_(exported, tmp_path / "copy")
 
 
 def test_what_is_no_zip(tmp_path, exported):
     exported.write_bytes(exported.read_bytes()[:-100])
-    with pytest.raises(WorkspaceDamaged, match="not a complete export"):
+    with pytest.raises(WorkspaceDamaged):
         Workspace.import_(exported, tmp_path / "copy")
-    with pytest.raises(MissingFileError, match="There is no file"):
+    with pytest.raises(MissingFileError):
         Workspace.import_(tmp_path / "gone.zip", tmp_path / "copy")
 
 
 def test_an_import_does_not_overwrite(exported, animals, tree):
     before = tree(animals.path)
-    with pytest.raises(InputError, match="already"):
+    with pytest.raises(InputError):
         Workspace.import_(exported, animals.path)
     assert tree(animals.path) == before
 
@@ -105,6 +106,6 @@ def test_an_import_does_not_overwrite(exported, animals, tree):
 @pytest.mark.parametrize("name", ["HEAD", "workspace.json", ".lock", "commits/000001/x.zip"])
 def test_an_export_does_not_replace_a_part_of_the_workspace(animals, tree, name):
     before = tree(animals.path)
-    with pytest.raises(InputError, match="belongs to the workspace itself"):
+    with pytest.raises(InputError):
         animals.export(animals.path / name)
     assert tree(animals.path) == before
