@@ -53,7 +53,7 @@ def test_a_name_for_refused_numbers_leaves_the_numbers(small, fitted):
 
 def test_minus_one_among_the_labels_needs_another_refusal(small):
     model = CategoryDiscoverer().fit(small.rows, small.labels - 1)
-    with pytest.raises(InputError, match=r"-1 is one of the labels.*pass another reject_label"):
+    with pytest.raises(InputError, match="-1.*reject_label"):
         model.predict(small.batch, reject=0.1)
     assert 7 in model.predict(small.batch, reject=0.1, reject_label=7)
     assert len(model.predict(small.batch)) == len(small.batch)
