@@ -107,7 +107,7 @@ def test_subtracting_more_than_there_is_raises(make_problem):
 
 def test_statistics_of_different_structures_do_not_add(make_problem):
     rows, labels = make_problem(3)
-    with pytest.raises(InputError, match="full.*diagonal"):
+    with pytest.raises(InputError, match=r"full.*diagonal"):
         _ = statistics_by_label(rows, labels, 3) + statistics_by_label(rows, labels, 3, structure="diagonal")
 
 

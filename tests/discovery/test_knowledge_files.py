@@ -78,7 +78,7 @@ def test_a_truncated_model_is_refused(fitted, tmp_path):
     fitted.save(tmp_path / "m")
     data = (tmp_path / "m").read_bytes()
     (tmp_path / "m").write_bytes(data[:-100])
-    with pytest.raises(InputError, match="complete"):
+    with pytest.raises(InputError):
         CategoryDiscoverer.load(tmp_path / "m")
 
 

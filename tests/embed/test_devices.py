@@ -18,8 +18,9 @@ def test_devices():
         choose_device("toaster")
     assert caught.value.option == "device"
     if not torch.cuda.is_available():
-        with pytest.raises(InputError, match="'cuda' is not"):
+        with pytest.raises(InputError) as caught:
             choose_device("cuda")
+        assert caught.value.option == "device"
 
 
 def test_autocast():

@@ -107,7 +107,7 @@ class TestTarget:
 
     def test_nothing_to_embed(self, tmp_path):
         data = table(tmp_path, "text\nbad\n")
-        with pytest.raises(InputError, match=r"data\.csv"):
+        with pytest.raises(InputError):
             embed_file(data, tmp_path / "out.npz", embedder=Lengths())
         assert not (tmp_path / "out.npz").exists()
 

@@ -129,7 +129,7 @@ class TestTimm:
         assert timm["name"] == "hf-hub:timm/resnet18.a1_in1k"
 
     def test_unknown_model(self, timm):
-        with pytest.raises(InputError, match="timm .*'unknown'"):
+        with pytest.raises(InputError, match=r"timm .*'unknown'"):
             embedder("timm:unknown", kind="image")
 
     def test_absent(self, monkeypatch):

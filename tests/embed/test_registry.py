@@ -57,7 +57,7 @@ class TestEntryPoints:
         assert caught.value.option == "embedder"
         with pytest.raises(InputError, match="here:make_nothing"):
             embedder("nothing", kind="text")
-        with pytest.raises(InputError, match="here:make_trouble.*no licence"):
+        with pytest.raises(InputError, match=r"here:make_trouble.*no licence"):
             embedder("trouble", kind="text")
         with pytest.raises(InputError) as caught:
             embedder("lengths", kind="text", colour=1)

@@ -120,7 +120,7 @@ class TestFailures:
             def embed(self, items):
                 raise RuntimeError("out of order")
 
-        with pytest.raises(InputError, match="counting .*out of order"):
+        with pytest.raises(InputError, match=r"counting .*out of order"):
             embed_items(things("image", pictures), Broken(), cache=None)
 
     def test_vectors_that_are_not_finite_are_failures_and_not_kept(

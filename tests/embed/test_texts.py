@@ -45,7 +45,7 @@ def test_empty_texts_are_named(things, minilm):
     result = embed_items(things("text", ["hello", "", " \n", "bye"]), minilm, cache=None)
     assert result.rows.tolist() == [0, 3]
     assert [f.reason for f in result.failures] == ["empty text"] * 2
-    with pytest.raises(ItemError, match="int"):
+    with pytest.raises(ItemError):
         minilm.embed([3])
 
 

@@ -99,5 +99,5 @@ def test_a_bad_number_after_the_rows_that_are_judged(tmp_path, row, words):
 
 def test_a_change_of_width_after_the_first_block(tmp_path):
     text = '{"v": [1, 2]}\n' * 1000 + '{"v": [1]}\n'
-    with pytest.raises(InputError, match="line 1001 .* 1 .* 2"):
+    with pytest.raises(InputError, match=r"line 1001 .* 1 .* 2"):
         read_items(write(tmp_path, "t.jsonl", text))

@@ -118,7 +118,7 @@ def test_a_clusterer_of_ones_own(small):
     record = model.discover(small.batch, n_novel=3)
     assert seen == [((len(small.batch), model.reducer_.n_components), 3, True)]
     assert_sound(model, record, 6, len(small.batch))
-    with pytest.raises(InputError, match="saved"):
+    with pytest.raises(InputError):
         model.save("never")
 
 

@@ -1,7 +1,5 @@
 """Refusals: one clear error, and the model stays as it was."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -131,7 +129,7 @@ OPTIONS = [
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_options_that_are_not_allowed_are_refused_by_name(options):
     [(name, value)] = options.items()
-    with pytest.raises(InputError, match=re.escape(f"got {value!r}")) as caught:
+    with pytest.raises(InputError) as caught:
         CategoryDiscoverer(**options).fit(ROWS, LABELS)
     assert caught.value.option == name
     assert str(caught.value).startswith(f"{name} must be")
