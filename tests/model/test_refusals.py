@@ -128,7 +128,7 @@ OPTIONS = [
 
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_options_that_are_not_allowed_are_refused_by_name(options):
-    [(name, value)] = options.items()
+    [name] = options
     with pytest.raises(InputError) as caught:
         CategoryDiscoverer(**options).fit(ROWS, LABELS)
     assert caught.value.option == name
