@@ -62,7 +62,7 @@ def test_cholesky_matches_numpy(dim):
     "matrix", [np.diag([1.0, -1.0, 2.0]), np.array([[1.0, 2.0], [2.0, 1.0]]), np.zeros((2, 2))]
 )
 def test_cholesky_of_an_indefinite_matrix_names_the_remedy(matrix):
-    with pytest.raises(NumericalError, match=r"not positive definite.*prior_strength.*n_components"):
+    with pytest.raises(NumericalError, match=r"prior_strength.*n_components"):
         linalg.cholesky(matrix.copy())
 
 

@@ -72,7 +72,7 @@ def test_default_strength_is_the_weakest_whole_one():
     ],
 )
 def test_improper_priors_are_refused(arguments):
-    with pytest.raises(InputError, match="got"):
+    with pytest.raises(InputError):
         Prior(dim=5, **arguments)
 
 

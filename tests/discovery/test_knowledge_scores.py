@@ -88,6 +88,6 @@ def test_numbers_of_novel_categories(n_novel, result):
 
 @pytest.mark.parametrize("n_novel", [-1, 6, 2.5, "3", True, np.nan, np.inf], ids=str)
 def test_impossible_numbers_of_novel_categories(n_novel):
-    with pytest.raises(InputError, match="5") as caught:
+    with pytest.raises(InputError) as caught:
         check_n_novel(n_novel, 11)
     assert caught.value.option == "n_novel"

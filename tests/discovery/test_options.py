@@ -39,7 +39,7 @@ def test_every_option_has_a_check():
 
 @pytest.mark.parametrize(("name", "value"), [(n, v) for n, values in WRONG.items() for v in values], ids=str)
 def test_impossible_values_are_refused_by_name(name, value):
-    with pytest.raises(InputError, match=name) as caught:
+    with pytest.raises(InputError) as caught:
         Options(**{name: value})
     assert caught.value.option == name
 

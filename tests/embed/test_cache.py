@@ -36,7 +36,7 @@ def test_a_key_is_of_the_content_not_of_the_name(tmp_path):
     a, b, c = (item_key(tmp_path / name) for name in "abc")
     assert a == b != c
     assert len(a) == KEY_BYTES
-    with pytest.raises(ItemError, match="No such file"):
+    with pytest.raises(ItemError):
         item_key(tmp_path / "absent")
 
 
@@ -136,7 +136,7 @@ def test_bad_shards_are_passed_over_with_a_warning(tmp_path, damage):
         "other width": shards(good.folder.parent / "h")[0].read_bytes(),
     }
     (good.folder / "bad.safetensors").write_bytes(contents[damage])
-    with pytest.warns(UserWarning, match=r"1 files .*: bad\.safetensors .*; they were ignored"):
+    with pytest.warns(UserWarning, match=r"1 files .*bad\.safetensors"):
         again = VectorCache(tmp_path, "f", 2)
     np.testing.assert_array_equal(again.get(keys(0, 3))[0], rows(0, 3))
     assert not again.get(keys(3, 6))[1].any()

@@ -30,11 +30,11 @@ def test_hub_names_stay_as_they_are(make_original):
 def test_parts_that_are_missing_are_named(make_original):
     state = make_original().state_dict()
     del state["patch_embed.proj.weight"]
-    with pytest.raises(InputError, match=r"projection\.weight' is missing"):
+    with pytest.raises(InputError, match=r"projection\.weight'"):
         infer_architecture(state)
     state = make_original().state_dict()
     state["pos_embed"] = state["pos_embed"][:, :-1]
-    with pytest.raises(InputError, match="15 patch positions, expected a square"):
+    with pytest.raises(InputError, match="15 patch"):
         infer_architecture(state)
 
 

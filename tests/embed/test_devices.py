@@ -6,7 +6,7 @@ from vbcgcd.errors import InputError
 
 def test_what_is_missing_is_named_with_its_extra():
     require("json", "math", extra="vision")
-    with pytest.raises(InputError, match=r"needs no_such_module, .*pip install 'vbcgcd\[vision\]'"):
+    with pytest.raises(InputError, match=r"no_such_module.*vbcgcd\[vision\]"):
         require("json", "no_such_module", extra="vision")
 
 
@@ -14,12 +14,13 @@ def test_devices():
     torch = pytest.importorskip("torch", reason="needs the extra 'vision'")
     assert choose_device("cpu") == torch.device("cpu")
     assert choose_device(None).type in ("cpu", "cuda", "mps")
-    with pytest.raises(InputError, match="device must be") as caught:
+    with pytest.raises(InputError) as caught:
         choose_device("toaster")
     assert caught.value.option == "device"
     if not torch.cuda.is_available():
-        with pytest.raises(InputError, match="'cuda' is not available"):
+        with pytest.raises(InputError) as caught:
             choose_device("cuda")
+        assert caught.value.option == "device"
 
 
 def test_autocast():

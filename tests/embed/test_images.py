@@ -79,8 +79,9 @@ def test_batches_and_no_items(lite, pictures):
 
 @pytest.mark.parametrize("bad", [{"precision": "int8"}, {"batch_size": 0}, {"size": 0}, {"heads": 3}])
 def test_bad_options(lite, bad):
-    with pytest.raises(InputError, match=next(iter(bad))):
+    with pytest.raises(InputError) as caught:
         embedder(kind="image", **bad)
+    assert caught.value.option == next(iter(bad))
 
 
 class TestTimm:
@@ -128,7 +129,7 @@ class TestTimm:
         assert timm["name"] == "hf-hub:timm/resnet18.a1_in1k"
 
     def test_unknown_model(self, timm):
-        with pytest.raises(InputError, match=r"timm cannot create the model 'unknown'"):
+        with pytest.raises(InputError, match=r"timm .*'unknown'"):
             embedder("timm:unknown", kind="image")
 
     def test_absent(self, monkeypatch):

@@ -85,21 +85,22 @@ def test_views_differ_and_repeat(pictures, things):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    "options",
     [
-        ({"size": 0}, "size must be a whole number of at least 1 and at most 128, got 0"),
-        ({"size": 500}, "at most 128, got 500"),
-        ({"grey": "yes"}, "grey must be one of False, True, got 'yes'"),
-        ({"interpolation": "fancy"}, "interpolation must be one of"),
-        ({"batch_size": 0}, "batch_size must be"),
-        ({"device": "cuda"}, "CPU only, got device 'cuda'"),
-        ({"precision": "float16"}, "float32 only, got precision 'float16'"),
-        ({"heads": 3}, "has no option 'heads'; its options are 'size', 'grey'"),
+        {"size": 0},
+        {"size": 500},
+        {"grey": "yes"},
+        {"interpolation": "fancy"},
+        {"batch_size": 0},
+        {"device": "cuda"},
+        {"precision": "float16"},
+        {"heads": 3},
     ],
 )
-def test_other_options_are_refused(options, message):
-    with pytest.raises(InputError, match=message):
+def test_other_options_are_refused(options):
+    with pytest.raises(InputError) as caught:
         embedder("pixels", kind="image", **options)
+    assert caught.value.option == next(iter(options))
 
 
 def test_options_that_change_nothing_are_taken():
@@ -108,13 +109,14 @@ def test_options_that_change_nothing_are_taken():
 
 
 def test_texts_are_refused():
-    with pytest.raises(InputError, match="'pixels' is for images, but the items are texts"):
+    with pytest.raises(InputError) as caught:
         embedder("pixels", kind="text")
+    assert caught.value.option == "embedder"
 
 
 def test_without_pillow_it_says_what_to_install(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(InputError, match=r"pip install 'vbcgcd\[workspace\]'"):
+    with pytest.raises(InputError, match=r"vbcgcd\[workspace\]"):
         embedder("pixels", kind="image")
 
 

@@ -52,22 +52,23 @@ class TestEntryPoints:
         assert embedder("lengths", kind="text").number == 0
 
     def test_errors_name_the_entry(self):
-        with pytest.raises(InputError, match="is for texts, but the items are images"):
+        with pytest.raises(InputError) as caught:
             embedder("lengths", kind="image")
-        with pytest.raises(InputError, match="returned a object without name"):
+        assert caught.value.option == "embedder"
+        with pytest.raises(InputError, match="here:make_nothing"):
             embedder("nothing", kind="text")
-        with pytest.raises(
-            InputError, match=r"trouble \(here:make_trouble\) could not be loaded: no licence"
-        ):
+        with pytest.raises(InputError, match=r"here:make_trouble.*no licence"):
             embedder("trouble", kind="text")
-        with pytest.raises(InputError, match="no option 'colour'") as caught:
+        with pytest.raises(InputError) as caught:
             embedder("lengths", kind="text", colour=1)
         assert caught.value.option == "colour"
 
 
 def test_kinds():
     assert embedder(kind="embedding").name == embedder("array", kind="embedding").name == "array"
-    with pytest.raises(InputError, match="kind must be one of"):
+    with pytest.raises(InputError) as caught:
         embedder(kind="sound")
-    with pytest.raises(InputError, match="need no embedder"):
+    assert caught.value.option == "kind"
+    with pytest.raises(InputError) as caught:
         embedder("dino-vits16", kind="embedding")
+    assert caught.value.option == "embedder"

@@ -120,7 +120,7 @@ class TestFailures:
             def embed(self, items):
                 raise RuntimeError("out of order")
 
-        with pytest.raises(InputError, match="counting failed on a whole batch: out of order"):
+        with pytest.raises(InputError, match=r"counting .*out of order"):
             embed_items(things("image", pictures), Broken(), cache=None)
 
     def test_vectors_that_are_not_finite_are_failures_and_not_kept(
@@ -141,10 +141,11 @@ class TestFailures:
             def embed(self, items):
                 return super().embed(items)[:, 0]
 
-        with pytest.raises(InputError, match=r"returned an array \(4,\) for 4 items, expected \(4, 3\)"):
+        with pytest.raises(InputError, match=r"\(4,\) .*\(4, 3\)"):
             embed_items(things("image", pictures), Flat(), cache=None)
-        with pytest.raises(InputError, match="items are texts, but the embedder counting is for images"):
+        with pytest.raises(InputError) as caught:
             embed_items(things("text", ["a"]), counting(), cache=None)
+        assert caught.value.option == "embedder"
 
     def test_a_file_that_changes_meanwhile_is_not_kept_under_the_old_key(
         self, things, pictures, colours, tmp_path, monkeypatch
@@ -192,8 +193,9 @@ class TestViews:
         assert result.views.shape == (11, 3, 3)
 
     def test_are_for_pictures(self, things, counting):
-        with pytest.raises(InputError, match="views are for pictures"):
+        with pytest.raises(InputError) as caught:
             embed_items(things("image", []), counting(), views=1)
+        assert caught.value.option == "views"
 
 
 def test_threads_and_batches_do_not_change_the_answer(things, pictures, colours, tmp_path):

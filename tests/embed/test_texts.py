@@ -45,7 +45,7 @@ def test_empty_texts_are_named(things, minilm):
     result = embed_items(things("text", ["hello", "", " \n", "bye"]), minilm, cache=None)
     assert result.rows.tolist() == [0, 3]
     assert [f.reason for f in result.failures] == ["empty text"] * 2
-    with pytest.raises(ItemError, match="not a text but int"):
+    with pytest.raises(ItemError):
         minilm.embed([3])
 
 
@@ -69,11 +69,11 @@ def test_mixed_precision_is_close_and_has_its_own_fingerprint(minilm):
 
 
 def test_errors():
-    with pytest.raises(MissingFileError, match="There is no folder"):
+    with pytest.raises(MissingFileError):
         embedder("./absent", kind="text")
-    with pytest.raises(InputError, match="Cannot load a text model from 'nobody/nothing'"):
+    with pytest.raises(InputError, match="nobody/nothing"):
         embedder("nobody/nothing", kind="text")
-    with pytest.raises(InputError, match="no option 'size'") as caught:
+    with pytest.raises(InputError) as caught:
         embedder(kind="text", size=3)
     assert caught.value.option == "size"
 

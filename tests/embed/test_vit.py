@@ -11,7 +11,7 @@ from safetensors.torch import save_file  # noqa: E402
 
 from vbcgcd.embed import embedder  # noqa: E402
 from vbcgcd.embed.vit import load_vit, pooled  # noqa: E402
-from vbcgcd.errors import InputError  # noqa: E402
+from vbcgcd.errors import InputError, MissingFileError  # noqa: E402
 
 SHAPES = {
     "dino": {},
@@ -110,8 +110,9 @@ class TestOriginalFiles:
         torch.testing.assert_close(right, model(pixels(32)), atol=1e-5, rtol=0)
         guessed = pooled(load_vit(tmp_path / "m.pth").module, pixels(32))
         assert (guessed - right).abs().max() > 1e-3
-        with pytest.raises(InputError, match="heads must divide the width 128, got 5"):
+        with pytest.raises(InputError) as caught:
             load_vit(tmp_path / "m.pth", heads=5)
+        assert caught.value.option == "heads"
 
 
 class TestLibraryFormats:
@@ -182,14 +183,14 @@ class TestErrors:
         path, whole = tmp_path / f"m{ending}", make_original().state_dict()
         torch.save(whole, path) if ending == ".pth" else save_file(whole, path)
         path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
-        with pytest.raises(InputError, match="cannot be read as model weights"):
+        with pytest.raises(InputError):
             load_vit(path)
 
     def test_cut_off_folder(self, tmp_path):
         tiny("vit").save_pretrained(tmp_path)
         file = tmp_path / "model.safetensors"
         file.write_bytes(file.read_bytes()[:2000])
-        with pytest.raises(InputError, match="Cannot load an image model"):
+        with pytest.raises(InputError):
             load_vit(tmp_path)
 
     @pytest.mark.parametrize("gone", ["blocks.1.norm2.weight", "norm.bias", "patch_embed.proj.bias"])
@@ -197,13 +198,13 @@ class TestErrors:
         state = make_original().state_dict()
         del state[gone]
         torch.save(state, tmp_path / "m.pth")
-        with pytest.raises(InputError, match="does not hold all weights of ViTModel: 1 are missing"):
+        with pytest.raises(InputError, match="1 are missing"):
             load_vit(tmp_path / "m.pth")
 
     @pytest.mark.parametrize("content", [{"a": 1}, {"weight": torch.zeros(2)}, [1, 2], {}])
     def test_other_contents(self, tmp_path, content):
         torch.save(content, tmp_path / "m.pth")
-        with pytest.raises(InputError, match=r"holds (no vision transformer|a list)"):
+        with pytest.raises(InputError, match=r"cls_token|list"):
             load_vit(tmp_path / "m.pth")
 
     def test_code_in_a_checkpoint_is_not_run(self, tmp_path):
@@ -212,21 +213,24 @@ class TestErrors:
                 return print, ("run",)
 
         torch.save({"cls_token": Evil()}, tmp_path / "m.pth")
-        with pytest.raises(InputError, match="cannot be read as model weights"):
+        with pytest.raises(InputError):
             load_vit(tmp_path / "m.pth")
 
     def test_names_and_options(self, tmp_path):
-        with pytest.raises(InputError, match="There is no file or folder"):
+        with pytest.raises(MissingFileError):
             load_vit(tmp_path / "absent.pth")
-        with pytest.raises(InputError, match="Cannot load an image model from 'facebook/dino-vitb16'"):
+        with pytest.raises(InputError, match="facebook/dino-vitb16"):
             load_vit("dino-vitb16")
         tiny("vit").save_pretrained(tmp_path)
-        with pytest.raises(InputError, match="multiple of the patch side 8, got 30"):
+        with pytest.raises(InputError) as caught:
             load_vit(tmp_path, size=30)
-        with pytest.raises(InputError, match="heads only applies to a single weights file"):
+        assert caught.value.option == "size"
+        with pytest.raises(InputError) as caught:
             load_vit(tmp_path, heads=2)
-        with pytest.raises(InputError, match="device"):
+        assert caught.value.option == "heads"
+        with pytest.raises(InputError) as caught:
             load_vit(tmp_path, device="toaster")
+        assert caught.value.option == "device"
 
 
 def test_embedder_from_a_file_gives_the_cls_token_of_its_recipe(tmp_path, make_original, pictures):

@@ -70,13 +70,13 @@ def write(folder: Path, name: str, text: str) -> Path:
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("t.csv", 'v\n"[1, 2]"\n"[1]"\n', "line 3: 1 numbers, but the rows before have 2"),
-        ("t.csv", "v0,v1\n1,2\n1,\n", "Column 'v1' .* line 3: an empty cell is not a number"),
-        ("t.csv", "v0,v1\n1,2\n1,nan\n", "NaN or infinity in 1 of 2 .* item '1', position 1"),
+        ("t.csv", 'v\n"[1, 2]"\n"[1]"\n', "line 3: 1 .* 2"),
+        ("t.csv", "v0,v1\n1,2\n1,\n", "'v1'.* line 3: .*empty"),
+        ("t.csv", "v0,v1\n1,2\n1,nan\n", "1 of 2 .*'1', position 1"),
         ("t.csv", "v0,v1\n1,2\n1,inf\n", "NaN or infinity"),
         ("t.jsonl", '{"v": [1, 2]}\n{"v": [1, NaN]}\n', "NaN or infinity"),
-        ("t.jsonl", '{"v": [1, 2]}\n{}\n', "line 2: an empty cell is not a list"),
-        ("t.jsonl", '{"a": 1, "b": 2}\n{"a": 1}\n', "Column 'b' .* line 2: an empty cell"),
+        ("t.jsonl", '{"v": [1, 2]}\n{}\n', "line 2: .*empty"),
+        ("t.jsonl", '{"a": 1, "b": 2}\n{"a": 1}\n', "'b'.* line 2: .*empty"),
         ("t.jsonl", '{"v": [1, 1' + "0" * 400 + "]}", "too large"),
     ],
 )
@@ -87,11 +87,11 @@ def test_bad_embeddings_in_tables(tmp_path, name, text, words):
 
 def test_an_array_as_numpy_prints_it_is_no_list(tmp_path):
     path = write(tmp_path, "t.csv", 'v\n"[1, 2]"\n\n[1. 2.]\n')
-    with pytest.raises(InputError, match=r"Column 'v' .* line 4: '\[1. 2.\]' is not a list of numbers"):
+    with pytest.raises(InputError, match=r"'v'.* line 4: '\[1. 2.\]'"):
         read_items(path, embedding="v")
 
 
-@pytest.mark.parametrize(("row", "words"), [("x,2", "line 1003: 'x' is not a number"), (",2", "line 1003")])
+@pytest.mark.parametrize(("row", "words"), [("x,2", "line 1003: 'x'"), (",2", "line 1003")])
 def test_a_bad_number_after_the_rows_that_are_judged(tmp_path, row, words):
     with pytest.raises(InputError, match=words):
         read_items(write(tmp_path, "t.csv", "v0,v1\n" + "1,2\n" * 1001 + row + "\n"))
@@ -99,7 +99,5 @@ def test_a_bad_number_after_the_rows_that_are_judged(tmp_path, row, words):
 
 def test_a_change_of_width_after_the_first_block(tmp_path):
     text = '{"v": [1, 2]}\n' * 1000 + '{"v": [1]}\n'
-    with pytest.raises(
-        InputError, match="from line 1001 on: embeddings of 1 numbers, but the rows before have 2"
-    ):
+    with pytest.raises(InputError, match=r"line 1001 .* 1 .* 2"):
         read_items(write(tmp_path, "t.jsonl", text))

@@ -55,10 +55,10 @@ def test_a_link_to_a_folder_above_does_not_run_forever(folder):
 @pytest.mark.parametrize(
     ("names", "options", "words", "option"),
     [
-        (["notes.txt"], {}, "holds no pictures", None),
-        (["train/a/1.png", "test/a/1.png"], {}, "parts of a dataset .test, train., not labels", None),
-        (["a/1.png"], {"label": "x", "split": ("a", "b")}, "'label', 'split' cannot be used", "label"),
-        (["a/1.png"], {"kind": "text"}, "holds images, not texts", "kind"),
+        (["notes.txt"], {}, "no pictures", None),
+        (["train/a/1.png", "test/a/1.png"], {}, "test, train", None),
+        (["a/1.png"], {"label": "x", "split": ("a", "b")}, "'label', 'split'", "label"),
+        (["a/1.png"], {"kind": "text"}, "images.*texts", "kind"),
     ],
 )
 def test_one_clear_error(folder, names, options, words, option):

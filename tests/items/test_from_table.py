@@ -25,12 +25,12 @@ def table(tmp_path):
 def test_an_empty_file_is_said_to_be_empty(tmp_path, ending):
     path = tmp_path / f"t{ending}"
     path.touch()
-    with pytest.raises(InputError, match="is empty"):
+    with pytest.raises(InputError, match="empty"):
         open_table(path)
 
 
 def test_other_endings_are_no_tables(tmp_path):
-    with pytest.raises(InputError, match=r"is not a table; .*\.csv"):
+    with pytest.raises(InputError, match=r"t\.xlsx.*\.csv"):
         open_table(tmp_path / "t.xlsx")
 
 
@@ -63,7 +63,7 @@ def test_ids_name_the_items_if_they_differ(table):
     repeated = read_items(table("id,text\na,x\na,y\n"))
     assert repeated.references == ["0", "1"]
     assert "id" not in repeated.columns
-    with pytest.raises(InputError, match="empty or equal") as caught:
+    with pytest.raises(InputError) as caught:
         read_items(table("id,text\na,x\na,y\n"), id="id")
     assert caught.value.option == "id"
 
@@ -84,7 +84,7 @@ def test_images_are_relative_to_the_table(table, tmp_path):
 
 
 def test_a_table_whose_images_are_all_missing_is_refused_single_ones_are_left_to_others(table, tmp_path):
-    with pytest.raises(InputError, match=r"3 of 3 image files .* first 'a\.png'; paths are relative to"):
+    with pytest.raises(InputError, match=r"3 of 3 .*'a\.png'"):
         read_items(table("image\na.png\nb.png\nc.png\n"))
     (tmp_path / "a.png").touch()
     assert len(read_items(table("image\na.png\nb.png\nc.png\n"))) == 3
@@ -111,15 +111,15 @@ def test_embeddings_of_a_table_are_the_written_numbers(table):
         ('{"text": 1, "title": "a"}\n{"text": "b", "title": 3}', "t.jsonl", {}, "not clear"),
         ('{"text": "a"}\n{"text": 3}', "t.jsonl", {"text": "text"}, "line 2, holds '3' \\(int\\)"),
         ('{"text": "a", "label": 1}\n{"text": "b", "label": "x"}', "t.jsonl", {}, "mix numbers"),
-        ("text\nhi\n", "t.csv", {"split": ("part", "a")}, "no column 'part' to split by"),
-        ("text\nhi\n", "t.csv", {"split": "part"}, "split must be a column and a value"),
+        ("text\nhi\n", "t.csv", {"split": ("part", "a")}, "'part'"),
+        ("text\nhi\n", "t.csv", {"split": "part"}, "'part'"),
         (
             "s,text\nx,hi\n",
             "t.csv",
             {"split": ("s", "a")},
-            "No row .* 'a' in the column 's'; its values are 'x'",
+            "'a'.*'s'.*'x'",
         ),
-        ("text\nhi\n", "t.csv", {"label": "label"}, "no column 'label'"),
+        ("text\nhi\n", "t.csv", {"label": "label"}, "'label'"),
     ],
 )
 def test_one_clear_error(table, text, name, options, words):

@@ -53,16 +53,16 @@ def test_types_of_the_file_are_kept(written):
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [
-        ({"v": [[1.0, 2.0], [1.0]]}, {}, "row 1: 1 numbers, but the rows before have 2"),
-        ({"v": [[1.0, 2.0], None]}, {}, "row 1: an empty cell is not a list"),
+        ({"v": [[1.0, 2.0], [1.0]]}, {}, "row 1: 1 .* 2"),
+        ({"v": [[1.0, 2.0], None]}, {}, "row 1: .*empty"),
         (
             {"v": [[1.0, float("nan")]]},
             {},
-            "NaN or infinity in 1 of 1 embeddings, first in item '0', position 1",
+            "1 of 1 .*'0', position 1",
         ),
-        ({"n": [1.0], "m": [1.0]}, {"text": "n"}, "row 0, holds '1.0'"),
-        ({"p": [1.0, None], "q": [1.0, 2.0]}, {}, "Column 'p' .* row 1: an empty cell is not a number"),
-        ({"v": [[1.0]], "w": [1.0]}, {"embedding": ["v", "w"]}, "Column 'v' .* is not a number"),
+        ({"n": [1.0], "m": [1.0]}, {"text": "n"}, "row 0.*'1.0'"),
+        ({"p": [1.0, None], "q": [1.0, 2.0]}, {}, "'p'.* row 1: .*empty"),
+        ({"v": [[1.0]], "w": [1.0]}, {"embedding": ["v", "w"]}, "'v'.* number"),
     ],
 )
 def test_cells_that_cannot_be_used(written, columns, options, words):
@@ -71,12 +71,12 @@ def test_cells_that_cannot_be_used(written, columns, options, words):
 
 
 def test_two_columns_of_one_name(written):
-    with pytest.raises(InputError, match="more than one column named 'a'"):
+    with pytest.raises(InputError, match="'a'"):
         ParquetTable(written(pa.table([[1], [2]], names=["a", "a"])))
 
 
 def test_a_table_without_rows(written):
-    with pytest.raises(InputError, match="has no rows"):
+    with pytest.raises(InputError, match="no rows"):
         read_items(written({"text": pa.array([], pa.string())}))
 
 
@@ -84,7 +84,7 @@ def test_a_table_without_rows(written):
 def test_a_truncated_file(written, keep):
     path = written({"text": ["a"] * 1000, "n": np.arange(1000)})
     path.write_bytes(path.read_bytes()[:keep])
-    with pytest.raises(InputError, match="not a complete Parquet file"):
+    with pytest.raises(InputError):
         read_items(path)
 
 
@@ -93,13 +93,13 @@ def test_damaged_pages(written):
     data = bytearray(path.read_bytes())
     data[4:400] = bytes(396)
     path.write_bytes(data)
-    with pytest.raises(InputError, match="not a complete Parquet file"):
+    with pytest.raises(InputError):
         read_items(path)
 
 
 def test_strings_that_are_no_strings(written):
     column = pa.array([b"ok", b"caf\xe9"]).view(pa.string())
-    with pytest.raises(InputError, match=r"not a complete Parquet file \('utf-8' codec"):
+    with pytest.raises(InputError, match="utf-8"):
         read_items(written({"text": column}))
 
 
@@ -107,5 +107,5 @@ def test_without_pyarrow_the_package_is_named(written, monkeypatch):
     path = written({"text": ["a"]})
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
-    with pytest.raises(InputError, match="needs the package pyarrow"):
+    with pytest.raises(InputError, match="pyarrow"):
         read_items(path)

@@ -14,13 +14,13 @@ from vbcgcd.items import read_items
 
 
 def test_nothing_there(tmp_path):
-    with pytest.raises(MissingFileError, match="There is no file or folder"):
+    with pytest.raises(MissingFileError):
         read_items(tmp_path / "none.csv")
 
 
 def test_an_unsupported_file_type(tmp_path):
     (tmp_path / "a.xlsx").touch()
-    with pytest.raises(InputError, match=r"Unsupported file type '\.xlsx' of .*; use CSV"):
+    with pytest.raises(InputError, match=r"'\.xlsx'"):
         read_items(tmp_path / "a.xlsx")
 
 
@@ -29,7 +29,7 @@ def test_a_file_that_may_not_be_read(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("text\na\n")
     path.chmod(0)
-    with pytest.raises(InputError, match="Cannot read"):
+    with pytest.raises(InputError):
         read_items(path)
 
 

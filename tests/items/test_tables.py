@@ -63,13 +63,13 @@ def test_a_huge_cell_is_read_and_the_limit_of_the_process_stays(written):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"a,b\n1,2\n1,2,3\n", "Line 3 .* 3 cells, but the header has 2"),
-        (b"a,b\n1\n", "Line 2 .* 1 cell, but the header has 2"),
-        (b"a,b,a\n1,2,3\n", "more than one column named 'a'"),
-        (b"a,b\n1,caf\xe9\n", "not UTF-8 in line 2 .*0xe9 at column 6"),
+        (b"a,b\n1,2\n1,2,3\n", "Line 3 .* 3 .* 2"),
+        (b"a,b\n1\n", "Line 2 .* 1 .* 2"),
+        (b"a,b,a\n1,2,3\n", "'a'"),
+        (b"a,b\n1,caf\xe9\n", "line 2 .*0xe9.* 6"),
         ("a,b\n1,2\n".encode("utf-16"), "UTF-16"),
-        (b'a,b\n1,"open\n', "near line 2 .* quote"),
-        (b"0.5,text\n0.1,x\n", "holds the value '0.5'; it must name the columns"),
+        (b'a,b\n1,"open\n', "line 2 .* quote"),
+        (b"0.5,text\n0.1,x\n", "'0.5'"),
         (b"\n\n", "no header"),
         (b",,\n1,2,3\n", "no header"),
     ],
@@ -92,12 +92,12 @@ def test_keys_of_all_lines_are_columns_and_missing_keys_are_none(written):
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        ('{"a": 1}\n{"a": \n', "Line 2 .* is not JSON"),
-        ('{"a": 1}\n[1]\n', "Line 2 .* holds a list"),
-        ('{"a": 1, "a": 2}', "more than one column named 'a'"),
-        ('{"a": ' + "[" * 100_000, "Line 1 .* is not JSON"),
-        ('{"a": ' + "1" * 5000 + "}", "Line 1 .* is not JSON"),
-        (b'{"a": 1}\n{"a": "\xff"}\n', "not UTF-8 in line 2"),
+        ('{"a": 1}\n{"a": \n', "Line 2 .*JSON"),
+        ('{"a": 1}\n[1]\n', "Line 2 .* list"),
+        ('{"a": 1, "a": 2}', "'a'"),
+        ('{"a": ' + "[" * 100_000, "Line 1 .*JSON"),
+        ('{"a": ' + "1" * 5000 + "}", "Line 1 .*JSON"),
+        (b'{"a": 1}\n{"a": "\xff"}\n', "UTF-8 in line 2"),
     ],
 )
 def test_what_is_wrong_is_said(written, content, words):

@@ -127,7 +127,7 @@ def test_feature_names_survive_on_disk(small, tmp_path):
     loaded = CategoryDiscoverer.load(tmp_path / "m")
     assert loaded.feature_names_in_.tolist() == names
     loaded.discover(frame, n_novel=1)
-    with pytest.raises(InputError, match="feature names"):
+    with pytest.raises(InputError):
         loaded.discover(frame.rename(columns={"pixel 0": "other"}), n_novel=1)
 
 

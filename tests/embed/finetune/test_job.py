@@ -33,5 +33,6 @@ def test_only_adapters_and_head_change(digits, settings, make_vit, tmp_path, met
 def test_precision_follows_the_device():
     assert choose_precision("auto", torch.device("cpu")) == "float32"
     assert choose_precision("bfloat16", torch.device("cpu")) == "bfloat16"
-    with pytest.raises(InputError, match="needs a CUDA device, but the device is cpu"):
+    with pytest.raises(InputError) as caught:
         choose_precision("float16", torch.device("cpu"))
+    assert caught.value.option == "precision"

@@ -59,16 +59,17 @@ def test_older_names():
 
 def test_a_network_without_them_is_refused():
     model = nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.ModuleDict({"classifier": nn.Linear(4, 2)}))
-    with pytest.raises(InputError, match=r"Sequential has no layer .*its dense layers are: .*classifier"):
+    with pytest.raises(InputError) as caught:
         find_layers(model)
+    assert caught.value.option == "backbone"
 
 
 @pytest.mark.parametrize(
     ("widths", "block", "factors", "message"),
     [
         ((64, 176), 4, 2, None),
-        ((64, 60), 4, 2, "divisible by 8; 1 of 2 are not, first b with 60"),
-        ((64, 66), 4, 1, "divisible by 4"),
+        ((64, 60), 4, 2, "by 8; 1 of 2 .* b with 60"),
+        ((64, 66), 4, 1, "by 4"),
         ((30, 30), 3, 1, None),
         ((24, 24), 3, 2, "even block_size"),
     ],

@@ -56,7 +56,7 @@ def test_a_finished_folder_answers_at_once(digits, settings, short):
     again = finetune(digits.images[:120], digits.labels[:120], **arguments, progress=seen.append)
     assert again == short
     assert seen == []
-    with pytest.raises(InputError, match=r"finished fine-tuning .*options.rank was 8, is 4"):
+    with pytest.raises(InputError, match="rank was 8, is 4"):
         finetune(digits.images[:120], digits.labels[:120], **arguments, rank=4)
     assert files_of(short.folder) == before
 
@@ -85,7 +85,7 @@ def files(digits, tmp_path):
 
 
 def test_broken_pictures_end_it_before_anything_is_written(digits, settings, files, tmp_path):
-    with pytest.raises(InputError, match=r"2 of 40 pictures cannot be read: .*3.png: .*7.png: ") as caught:
+    with pytest.raises(InputError) as caught:
         finetune(files, digits.labels[:40], **settings, out_folder=tmp_path / "out")
     assert caught.value.option == "broken"
     assert not (tmp_path / "out").exists()
@@ -108,16 +108,16 @@ def test_broken_pictures_can_be_left_out(digits, settings, files, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"colour": "red"}, "no option 'colour'; its options are method, epochs"),
-        ({"method": "full"}, "method must be one of 'boft', 'lora'"),
-        ({"broken": "ignore"}, "broken must be one of"),
-        ({"workers": 0}, "workers must be"),
-        ({"checkpoint_every": 0}, "checkpoint_every must be"),
-        ({"device": "abacus"}, "device must be"),
-        ({"precision": "float16"}, "needs a CUDA device"),
-        ({"backbone": "/nowhere/vit.pth"}, "There is no file"),
-        ({"block_size": 5}, "divisible by 10"),
-        ({"block_size": 48}, "divisible by 96"),
+        ({"colour": "red"}, "'colour'.*method, epochs"),
+        ({"method": "full"}, "method.*'boft', 'lora'"),
+        ({"broken": "ignore"}, "broken"),
+        ({"workers": 0}, "workers"),
+        ({"checkpoint_every": 0}, "checkpoint_every"),
+        ({"device": "abacus"}, "device.*abacus"),
+        ({"precision": "float16"}, "CUDA"),
+        ({"backbone": "/nowhere/vit.pth"}, "/nowhere/vit.pth"),
+        ({"block_size": 5}, "by 10"),
+        ({"block_size": 48}, "by 96"),
     ],
 )
 def test_bad_options_write_nothing(digits, settings, tmp_path, change, message):
@@ -130,8 +130,9 @@ def test_bad_options_write_nothing(digits, settings, tmp_path, change, message):
 
 def test_the_folder_cannot_be_a_file(digits, settings, tmp_path):
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="is a file"):
+    with pytest.raises(InputError) as caught:
         finetune(digits.images[:30], digits.labels[:30], **settings, out_folder=tmp_path / "file")
+    assert caught.value.option == "out_folder"
 
 
 def test_too_few_rows_for_validation(digits, settings, tmp_path):

