@@ -1,25 +1,8 @@
 import numpy as np
 import pytest
 
-from vbcgcd.discovery.geometry import Geometry
-from vbcgcd.discovery.mixture import EVENNESS_PRICE, Mixture
-
-DIM = 20
-
-
-def rays(n_known_rows, n_novel_rows, *, n_known=4, n_novel=3, seed=0, noise=0.25):
-    """Rows around orthogonal directions, those of known categories first; means and truth (-1 is known)."""
-    rng = np.random.default_rng(seed)
-    means = 3 * np.eye(DIM)[: n_known + n_novel]
-    which = np.concatenate(
-        [np.arange(n_known_rows) % n_known, n_known + np.arange(n_novel_rows) % n_novel]
-    ).astype(int)
-    rows = means[which] + noise * 3 * rng.normal(size=(len(which), DIM)) / np.sqrt(DIM) * 2
-    return rows, means[:n_known], np.where(which < n_known, -1, which - n_known)
-
-
-def mixture_of(rows, means, kind="direction", sharpness=30.0, **options):
-    return Mixture.of(rows, means, Geometry(kind, sharpness), **options)
+from support import DIM, mixture_of, rays
+from vbcgcd.discovery.mixture import EVENNESS_PRICE
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,27 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import adjusted_rand_score
 
-from vbcgcd.discovery.geometry import Geometry
-from vbcgcd.discovery.mixture import Mixture
+from support import DIM, mixture_of, rays
 from vbcgcd.discovery.search import SEARCH_SHARPNESS, cooled, improve, search, seed
 from vbcgcd.discovery.strategies import hard_labels
-
-DIM = 20
-
-
-def rays(n_known_rows, n_novel_rows, *, n_known=4, n_novel=3, seed=0, noise=0.25):
-    """Rows around orthogonal directions, those of known categories first; means and truth (-1 is known)."""
-    rng = np.random.default_rng(seed)
-    means = 3 * np.eye(DIM)[: n_known + n_novel]
-    which = np.concatenate(
-        [np.arange(n_known_rows) % n_known, n_known + np.arange(n_novel_rows) % n_novel]
-    ).astype(int)
-    rows = means[which] + noise * 3 * rng.normal(size=(len(which), DIM)) / np.sqrt(DIM) * 2
-    return rows, means[:n_known], np.where(which < n_known, -1, which - n_known)
-
-
-def mixture_of(rows, means, kind="direction", sharpness=30.0, **options):
-    return Mixture.of(rows, means, Geometry(kind, sharpness), **options)
 
 
 @pytest.mark.parametrize("share", [0.05, 0.5, 0.95, 1.0])

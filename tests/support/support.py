@@ -6,6 +6,8 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.mixture import Mixture
 
 PARTS = ["mean", "kappa", "nu", "factor"]
 NAMES = np.array(["zero", "one", "two", "three", "four", "five"])
@@ -93,3 +95,22 @@ def assert_sound(model, record, n_known, n_rows):
     assert len(model.posterior_) == len(model.births_) == len(model.classes_)
     assert all(np.isfinite(getattr(model.posterior_, name)).all() for name in PARTS)
     assert len(np.unique(model.classes_)) == len(model.classes_)
+
+
+#: Dimensions of `rays`.
+DIM = 20
+
+
+def rays(n_known_rows, n_novel_rows, *, n_known=4, n_novel=3, seed=0, noise=0.25):
+    """Rows around orthogonal directions, those of known categories first; means and truth (-1 is known)."""
+    rng = np.random.default_rng(seed)
+    means = 3 * np.eye(DIM)[: n_known + n_novel]
+    which = np.concatenate(
+        [np.arange(n_known_rows) % n_known, n_known + np.arange(n_novel_rows) % n_novel]
+    ).astype(int)
+    rows = means[which] + noise * 3 * rng.normal(size=(len(which), DIM)) / np.sqrt(DIM) * 2
+    return rows, means[:n_known], np.where(which < n_known, -1, which - n_known)
+
+
+def mixture_of(rows, means, kind="direction", sharpness=30.0, **options):
+    return Mixture.of(rows, means, Geometry(kind, sharpness), **options)

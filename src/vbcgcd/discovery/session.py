@@ -28,7 +28,7 @@ from vbcgcd.bayes import (
 )
 from vbcgcd.discovery.count import COUNTERS, CountProblem
 from vbcgcd.discovery.geometry import is_flagged
-from vbcgcd.discovery.knowledge import Knowledge, log_probabilities
+from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.strategies import RELABELLERS, Densities, hard_labels, is_novel, start_of
@@ -145,7 +145,8 @@ def run_session(
     with here.step("assign"):
         probabilities = _probabilities(here, discovery.responsibility)
         labels = labels_of(discovery.responsibility.shape[1])
-        assignments = labels[_best(probabilities, discovery.responsibility)]
+        best = _best(probabilities, discovery.responsibility)
+        assignments = labels[best]
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
     novel = labels[len(knowledge.posterior) :].tolist()
@@ -157,7 +158,7 @@ def run_session(
         novel={label: str(label) for label in novel},
         counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
         seconds=sum(step.seconds for step in here.steps),
-        mean_probability=float(np.mean(_chosen(probabilities, discovery.responsibility))),
+        mean_probability=float(np.mean(gather(probabilities, best))),
         flagged=flagged,
         estimated=n_novel is None,
         novel_share=discovery.share,
@@ -235,11 +236,6 @@ def _best(probabilities: Array, responsibility: Array) -> Array:
     n_known = probabilities.shape[1] - responsibility.shape[1]
     novel = hard_labels(responsibility)
     return np.where(novel >= 0, n_known + novel, probabilities[:, :n_known].argmax(axis=1))
-
-
-def _chosen(probabilities: Array, responsibility: Array) -> Array:
-    """Probability of each row's category."""
-    return probabilities[np.arange(len(probabilities)), _best(probabilities, responsibility)]
 
 
 def _update_known(here: _Session, probabilities: Array) -> Knowledge:
