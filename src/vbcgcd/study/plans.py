@@ -56,10 +56,35 @@ class PlannedSession:
         Classes that arrive in it for the first time.
     rows : int array
         Training rows that arrive, known and novel, shuffled.
+    kind : str
+        What kind of session it is in a realistic stream (see `vbcgcd.study.streams`); empty in other plans.
+    junk : int array
+        Rows of no category that arrive too: of the dataset that ``Plan.junk_labels`` names.
     """
 
     novel: Array
     rows: Array
+    kind: str = ""
+    junk: Array = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def content(self) -> dict[str, Any]:
+        """Plain values; kind and junk only where there are any."""
+        content: dict[str, Any] = {"novel": self.novel.tolist(), "rows": self.rows.tolist()}
+        if self.kind:
+            content["kind"] = self.kind
+        if len(self.junk):
+            content["junk"] = self.junk.tolist()
+        return content
+
+    @classmethod
+    def from_json(cls, content: Mapping[str, Any]) -> PlannedSession:
+        """From what `content` gave, in this version or an earlier one."""
+        return cls(
+            np.array(content["novel"]),
+            np.array(content["rows"], dtype=np.int64),
+            content.get("kind", ""),
+            np.array(content.get("junk", ()), dtype=np.int64),
+        )
 
 
 @dataclass(frozen=True)
@@ -102,12 +127,21 @@ class Plan:
     sessions : tuple of PlannedSession
     origin : PlanOrigin
         What it was made from.
+    junk_labels : str or None
+        Digest of the training labels of the dataset that junk rows come from; None where they are rows of
+        this dataset, of classes that are neither labelled nor novel.
     """
 
     labelled: Array
     base_rows: Array
     sessions: tuple[PlannedSession, ...]
     origin: PlanOrigin = field(default_factory=PlanOrigin)
+    junk_labels: str | None = None
+
+    @property
+    def is_stream(self) -> bool:
+        """Whether it is a realistic stream, with sessions of several kinds."""
+        return any(session.kind for session in self.sessions)
 
     def known_before(self, session: int) -> Array:
         """Classes known before a session (0 is the first unlabelled one)."""
@@ -126,11 +160,12 @@ class Plan:
 
     def content(self) -> dict[str, Any]:
         """Class order and row numbers in plain values."""
-        return {
+        content = {
             "labelled": self.labelled.tolist(),
             "base_rows": self.base_rows.tolist(),
-            "sessions": [{"novel": s.novel.tolist(), "rows": s.rows.tolist()} for s in self.sessions],
+            "sessions": [session.content() for session in self.sessions],
         }
+        return content if self.junk_labels is None else {**content, "junk_labels": self.junk_labels}
 
 
 def paper_dataset(name: str) -> str | None:
@@ -235,7 +270,8 @@ def check_plan(plan: Plan, y: Array) -> Plan:
 
     No row of the stream was labelled, the novel classes of a session were not known before it, its rows
     belong to known or novel classes and occur once, and a row that arrived when its class was novel never
-    comes back.
+    comes back. In a realistic stream no row at all arrives twice, and junk rows of the same dataset are of
+    classes that the plan does not use.
     """
     y = np.asarray(y)
     if plan.origin.labels not in (None, labels_digest(y)):
@@ -264,8 +300,22 @@ def check_plan(plan: Plan, y: Array) -> Plan:
         is_novel = np.isin(y[session.rows], session.novel)
         if not (is_novel | np.isin(y[session.rows], known)).all():
             raise _leak(f"session {t} has rows of classes that are neither known nor novel")
-        taken |= set(session.rows[is_novel].tolist())
+        taken |= set(session.rows[is_novel | bool(session.kind)].tolist())
+    _check_junk(plan, y)
     return plan
+
+
+def _check_junk(plan: Plan, y: Array) -> None:
+    """Junk rows occur once; those of the same dataset belong to no class of the plan."""
+    junk = np.concatenate([np.empty(0, dtype=np.int64), *(s.junk for s in plan.sessions)])
+    if len(np.unique(junk)) < len(junk):
+        raise _leak("it has a junk row twice")
+    if plan.junk_labels is not None or not len(junk):
+        return
+    if junk.min() < 0 or junk.max() >= len(y):
+        raise _leak(f"it uses junk row {junk.max()}, but the dataset has {len(y)} training rows")
+    if np.isin(y[junk], plan.known_before(len(plan.sessions))).any():
+        raise _leak("it has junk rows of classes that are labelled or novel")
 
 
 def _leak(what: str) -> InputError:
@@ -295,12 +345,13 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
                 "update vbcgcd or make the plan again.",
                 option="plan",
             )
-        sessions = tuple(
-            PlannedSession(np.array(s["novel"]), np.array(s["rows"], dtype=np.int64))
-            for s in content["sessions"]
+        return Plan(
+            np.array(content["labelled"]),
+            np.array(content["base_rows"], dtype=np.int64),
+            tuple(PlannedSession.from_json(session) for session in content["sessions"]),
+            PlanOrigin.from_json(content["about"]),
+            content.get("junk_labels"),
         )
-        rows = np.array(content["base_rows"], dtype=np.int64)
-        return Plan(np.array(content["labelled"]), rows, sessions, PlanOrigin.from_json(content["about"]))
     except OSError as error:
         raise InputError(f"Cannot read the plan {path}: {error.strerror}.", option="plan") from None
     except (KeyError, TypeError, ValueError) as error:

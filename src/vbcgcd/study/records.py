@@ -18,6 +18,7 @@ from vbcgcd.record import plain
 from vbcgcd.study.methods import METHODS, Run
 from vbcgcd.study.plans import PlanOrigin
 from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
+from vbcgcd.study.streams.scoring import StreamResult
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
 REVISION = 2
@@ -67,6 +68,8 @@ class PlanResult:
     sessions : tuple of SessionEvaluation
     fit_seconds : float
     fit_peak_bytes : int
+    stream : StreamResult or None
+        How each session was judged, where the plan is a realistic stream.
     """
 
     base: float
@@ -74,6 +77,7 @@ class PlanResult:
     sessions: tuple[SessionEvaluation, ...]
     fit_seconds: float
     fit_peak_bytes: int
+    stream: StreamResult | None = None
 
     def accuracies(self, protocol: str = "frozen") -> Accuracies:
         """Test accuracy along the run under a protocol, "frozen" or "joint"."""
@@ -206,11 +210,19 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
         for s in content["sessions"]
     ]
     base, joint = _number(content["base"]), _number(content["base_joint"])
-    return PlanResult(base, joint, tuple(sessions), content["fit_seconds"], content["fit_peak_bytes"])
+    stream = content.get("stream")
+    return PlanResult(
+        base,
+        joint,
+        tuple(sessions),
+        content["fit_seconds"],
+        content["fit_peak_bytes"],
+        None if stream is None else StreamResult.from_json(stream),
+    )
 
 
 def _score(kind: type[Score], content: Mapping[str, Any]) -> Score:
-    return kind(**{f.name: _number(content[f.name]) for f in fields(kind)})
+    return kind(**{f.name: _number(content[f.name]) for f in fields(kind) if f.name in content})
 
 
 def _number(value: Any) -> Any:

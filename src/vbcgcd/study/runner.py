@@ -1,15 +1,10 @@
-"""Make a method, run it over a plan and score it; its supervised upper bound; what a step costs."""
+"""Make a method, run it over a plan and score it; its supervised upper bound."""
 
 from __future__ import annotations
 
 import importlib
 import operator
-import sys
-import threading
-import time
 from collections.abc import Callable
-from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -17,6 +12,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
 from vbcgcd.study.datasets.labelled import Dataset
+from vbcgcd.study.meter import Meter
 from vbcgcd.study.methods import METHODS, Run
 from vbcgcd.study.plans import Plan, check_plan
 from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
@@ -33,8 +29,6 @@ from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
 Progress = Callable[[str], None]
-_STATM = Path("/proc/self/statm")
-_SAMPLING_SECONDS = 0.02
 
 __all__ = ["Meter", "Method", "execute", "make_method", "run_plan", "upper_bound"]
 
@@ -180,7 +174,8 @@ def upper_bound(
 ) -> Accuracies:
     """Accuracy of a method that is given the true labels of the novel rows of every session.
 
-    A method with ``partial_fit`` learns them session by session; any other is fitted once on all of them.
+    A method with ``partial_fit`` learns them session by session; any other is fitted once on all of them. In
+    a realistic stream, rows of classes that return are labelled too.
 
     Parameters
     ----------
@@ -202,10 +197,12 @@ def upper_bound(
         base = _accuracy(method, data, plan, 0).all
     scores, rows = [], [plan.base_rows]
     for t, session in enumerate(plan.sessions, start=1):
-        novel = session.rows[np.isin(data.train_y[session.rows], session.novel)]
+        classes = plan.known_before(t)[len(plan.labelled) :] if session.kind else session.novel
+        novel = session.rows[np.isin(data.train_y[session.rows], classes)]
         rows.append(novel)
         if hasattr(method, "partial_fit"):
-            method.partial_fit(data.train_x[novel], data.train_y[novel])
+            if len(novel):
+                method.partial_fit(data.train_x[novel], data.train_y[novel])
             scores.append(_accuracy(method, data, plan, t))
     if not scores:
         every = np.concatenate(rows)
@@ -223,52 +220,3 @@ def _accuracy(method: Any, data: Dataset, plan: Plan, t: int) -> SessionScore:
     truth = data.test_y[seen]
     correct = np.asarray(method.predict(data.test_x[seen]) == truth)
     return score_session(correct, truth, plan.labelled, known, novel)
-
-
-class Meter:
-    """Context manager that measures the seconds spent inside and the memory used above that on entry.
-
-    Memory is the resident size of the process, sampled fifty times a second on Linux; elsewhere it is the
-    growth of the process's high-water mark.
-
-    Attributes
-    ----------
-    seconds : float
-    peak_bytes : int
-    """
-
-    seconds: float = 0.0
-    peak_bytes: int = 0
-
-    def __enter__(self) -> Meter:
-        self._stop = threading.Event()
-        self._base = self._peak = _resident()
-        self._watcher = threading.Thread(target=self._watch, daemon=True)
-        self._watcher.start()
-        self._start = time.perf_counter()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.seconds = time.perf_counter() - self._start
-        self._stop.set()
-        self._watcher.join()
-        self.peak_bytes = max(self._peak, _resident()) - self._base
-
-    def _watch(self) -> None:
-        while not self._stop.wait(_SAMPLING_SECONDS):
-            self._peak = max(self._peak, _resident())
-
-
-def _resident() -> int:
-    """Bytes of the process in memory now (Linux) or at most so far; 0 where the system does not report it."""
-    try:
-        import resource
-    except ImportError:
-        return 0
-    try:
-        return int(_STATM.read_text().split()[1]) * resource.getpagesize()
-    except OSError:
-        unit = 1 if sys.platform == "darwin" else 1024
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit

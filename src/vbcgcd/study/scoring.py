@@ -56,26 +56,44 @@ class Outcome(NamedTuple):
         Ids that this session added.
     novelty_ : array (N,) or None
         Novelty score of each row, larger for more novel; None where the method has no such score.
+    probability_ : array (N,) or None
+        Probability of the answer that each row got; None where the method reports no probabilities.
     """
 
     labels_: Array
     novel: Array
     novelty_: Array | None = None
+    probability_: Array | None = None
 
 
-def outcome_of(record: Any) -> Outcome:
+def outcome_of(record: Any, classes: Array | None = None) -> Outcome:
     """The `Outcome` in whatever a method's `discover` returned, such as a `vbcgcd.record.SessionRecord`.
 
     Parameters
     ----------
     record : object
-        With ``labels_`` and ``novel`` (ids in order, or a mapping from ids to names); ``novelty_`` is
-        optional.
+        With ``labels_`` and ``novel`` (ids in order, or a mapping from ids to names); ``novelty_`` and
+        ``probabilities_`` (N, K), or ``probability_`` (N,), are optional.
+    classes : array (K,), optional
+        Id of each column of ``probabilities_``: with it the probability of an answer is that of its own
+        column, and of an answer that is not among them what is left to one. Otherwise it is the largest.
     """
     labels = np.asarray(record.labels_)
-    return Outcome(
-        labels, np.array(list(record.novel), dtype=labels.dtype), getattr(record, "novelty_", None)
-    )
+    novel = np.array(list(record.novel), dtype=labels.dtype)
+    probability = getattr(record, "probability_", None)
+    columns = getattr(record, "probabilities_", None)
+    if probability is None and columns is not None and np.shape(columns) != (0, 0):
+        probability = _answer_probability(labels, np.asarray(columns), classes)
+    return Outcome(labels, novel, getattr(record, "novelty_", None), probability)
+
+
+def _answer_probability(labels: Array, columns: Array, classes: Array | None) -> Array:
+    if classes is None or len(classes) != columns.shape[1]:
+        return np.asarray(columns.max(axis=1))
+    position = {label: k for k, label in enumerate(np.asarray(classes).tolist())}
+    place = np.array([position.get(label, -1) for label in labels.tolist()], dtype=np.int64)
+    chosen = columns[np.arange(len(columns)), place]
+    return np.clip(np.where(place >= 0, chosen, 1 - columns.sum(axis=1)), 0.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -92,12 +110,15 @@ class SessionScore:
         On the classes that are novel in the session.
     labelled : float
         On the classes of the base session.
+    macro : float
+        On every class so far, each class weighing the same: the mean of their accuracies.
     """
 
     all: float
     old: float
     new: float
     labelled: float
+    macro: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -222,13 +243,17 @@ def _agrees(match: dict[Any, Any], predicted: Array, truth: Array) -> Array:
 
 
 def score_session(correct: Array, truth: Array, labelled: Array, known: Array, novel: Array) -> SessionScore:
-    """All, Old, New and the accuracy on the labelled classes."""
+    """All, Old, New, the accuracy on the labelled classes, and the mean over classes."""
 
     def mean(classes: Array) -> float:
         chosen = np.isin(truth, classes)
         return float(correct[chosen].mean()) if chosen.any() else float("nan")
 
-    return SessionScore(mean(np.concatenate([known, novel])), mean(known), mean(novel), mean(labelled))
+    every = np.concatenate([known, novel])
+    _, code, size = np.unique(truth, return_inverse=True, return_counts=True)
+    each = (np.bincount(code, weights=correct, minlength=len(size)) / size)[np.isin(np.unique(truth), every)]
+    macro = float(each.mean()) if len(each) else float("nan")
+    return SessionScore(mean(every), mean(known), mean(novel), mean(labelled), macro)
 
 
 def score_stream(

@@ -1,0 +1,217 @@
+"""Run a method over a realistic stream and judge each session."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.geometry import is_flagged
+from vbcgcd.study.datasets.labelled import Dataset
+from vbcgcd.study.meter import Meter
+from vbcgcd.study.plans import Plan, check_plan
+from vbcgcd.study.records import PlanResult, SessionEvaluation
+from vbcgcd.study.scoring import (
+    FrozenMatch,
+    Outcome,
+    joint_correct,
+    outcome_of,
+    score_session,
+    score_stream,
+)
+from vbcgcd.study.streams.junk import junk_rows
+from vbcgcd.study.streams.scoring import (
+    JUNK,
+    StreamResult,
+    StreamSession,
+    answers_right,
+    b_cubed,
+    calibration_error,
+    judge_discovery,
+)
+
+if TYPE_CHECKING:
+    from vbcgcd.study.runner import Method
+
+Array = NDArray[Any]
+
+__all__ = ["Judge", "run_stream"]
+
+
+class Judgement(NamedTuple):
+    """A judged session, and of each row whether its answer was right and how sure the method was."""
+
+    session: StreamSession
+    right: Array
+    confidence: Array | None
+
+
+class Judge:
+    """Knows which id stands for which class, and judges session after session.
+
+    Parameters
+    ----------
+    labelled : sequence
+        Ids of the labelled categories.
+    codes : int array
+        Codes of their classes.
+
+    Attributes
+    ----------
+    stands_for : dict
+        Code of the class of each id that stands for one: labelled ids, and novel ones that hit a class.
+    ids : set
+        All ids so far; a row with another answer is unassigned.
+    """
+
+    def __init__(self, labelled: Array, codes: Array) -> None:
+        self.stands_for: dict[Any, int] = dict(zip(labelled.tolist(), codes.tolist(), strict=True))
+        self.ids: set[Any] = set(self.stands_for)
+
+    def novel_classes(self, truth: Array) -> Array:
+        """Codes of the classes among the rows for which no id stands yet."""
+        known = [JUNK, *self.stands_for.values()]
+        return np.setdiff1d(truth, np.array(known, dtype=np.int64))
+
+    def judge(self, kind: str, outcome: Outcome, truth: Array) -> Judgement:
+        """Judge a session and remember which classes it hit.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the session.
+        outcome : Outcome
+        truth : int array (N,)
+            Code of the class of each row, or ``JUNK``.
+        """
+        novel = self.novel_classes(truth)
+        found = judge_discovery(outcome.labels_, truth, outcome.novel, novel)
+        self.ids |= set(outcome.novel.tolist())
+        self.stands_for |= {label: c for c, label in found.hits.items()}
+        unassigned = np.array([label not in self.ids for label in outcome.labels_.tolist()], dtype=bool)
+        missed = np.isin(truth, np.setdiff1d(novel, np.array(list(found.hits), dtype=np.int64)))
+        noticed = None
+        if outcome.probability_ is not None and outcome.novelty_ is not None:
+            noticed = int((missed & (unassigned | is_flagged(outcome.novelty_))).sum())
+        session = StreamSession(
+            kind=kind,
+            sizes=tuple(found.sizes.tolist()),
+            hits=tuple(c in found.hits for c in found.classes.tolist()),
+            found=len(outcome.novel),
+            split=len(found.split),
+            merged=len(found.merged),
+            invented=len(found.invented),
+            b_cubed=b_cubed(outcome.labels_, truth, unassigned),
+            missed_rows=int(missed.sum()),
+            noticed_rows=noticed,
+        )
+        right = answers_right(outcome.labels_, truth, unassigned, self.stands_for)
+        return Judgement(session, right, outcome.probability_)
+
+
+def run_stream(
+    method: Method,
+    data: Dataset,
+    plan: Plan,
+    *,
+    junk: Dataset | None = None,
+    number_known: bool = False,
+    progress: Callable[[str], None] = lambda step: None,
+) -> PlanResult:
+    """Fit on the labelled rows, discover session after session, and judge each on its own rows.
+
+    The method sees labels in `fit` only, and test rows in `predict` only.
+
+    Parameters
+    ----------
+    method : Method
+        Not fitted yet.
+    data : Dataset
+    plan : Plan
+        Of sessions that have a kind; see `vbcgcd.study.streams.shapes.make_stream`.
+    junk : Dataset, optional
+        What junk rows come from, where the plan draws them from another dataset.
+    number_known : bool
+        Whether the method is given the number of classes for which it has no category yet.
+    progress : callable
+        Called with the name of each step as it begins.
+
+    Returns
+    -------
+    PlanResult
+        With its ``stream``.
+    """
+    check_plan(plan, data.train_y)
+    extra = junk_rows(plan, data, junk)
+    classes = np.unique(np.concatenate([data.train_y, data.test_y]))
+    progress("fit")
+    with Meter() as cost:
+        method.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
+    judge = Judge(plan.labelled, np.searchsorted(classes, plan.labelled))
+    match = FrozenMatch(plan.labelled)
+    seen = np.isin(data.test_y, plan.labelled)
+    predicted = method.predict(data.test_x[seen])
+    base = float(match.correct(predicted, data.test_y[seen]).mean())
+    base_joint = float(joint_correct(predicted, data.test_y[seen]).mean())
+    sessions, judgements = [], []
+    for t in range(len(plan.sessions)):
+        progress(f"session {t + 1} of {len(plan.sessions)}")
+        truth = np.searchsorted(classes, data.train_y[plan.sessions[t].rows])
+        order = np.random.default_rng(t).permutation(len(truth) + len(extra[t]))
+        rows = np.concatenate([data.train_x[plan.sessions[t].rows], extra[t]])[order]
+        truth = np.concatenate([truth, np.full(len(extra[t]), JUNK)])[order]
+        evaluation, judgement = _run_session(
+            method, data, plan, t, rows, truth, classes, judge, match, number_known
+        )
+        sessions.append(evaluation)
+        judgements.append(judgement)
+    _, labels = np.unique(data.train_y[plan.base_rows], return_counts=True)
+    stream = StreamResult(tuple(j.session for j in judgements), _pooled_error(judgements), int(labels.min()))
+    return PlanResult(base, base_joint, tuple(sessions), cost.seconds, cost.peak_bytes, stream)
+
+
+def _run_session(
+    method: Method,
+    data: Dataset,
+    plan: Plan,
+    t: int,
+    rows: Array,
+    truth: Array,
+    classes: Array,
+    judge: Judge,
+    match: FrozenMatch,
+    number_known: bool,
+) -> tuple[SessionEvaluation, Judgement]:
+    session, known = plan.sessions[t], plan.known_before(t)
+    novel = judge.novel_classes(truth)
+    with Meter() as cost:
+        record = method.discover(rows, n_novel=len(novel) if number_known else None)
+    outcome = outcome_of(record, getattr(method, "classes_", None))
+    judgement = judge.judge(session.kind, outcome, truth)
+    is_class = truth != JUNK
+    match.add(outcome.novel, outcome.labels_[is_class], classes[truth[is_class]], classes[novel])
+    seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
+    predicted, test_truth = method.predict(data.test_x[seen]), data.test_y[seen]
+    groups = (test_truth, plan.labelled, known, session.novel)
+    evaluation = SessionEvaluation(
+        frozen=score_session(match.correct(predicted, test_truth), *groups),
+        joint=score_session(joint_correct(predicted, test_truth), *groups),
+        stream=score_stream(outcome.labels_, outcome.novelty_, truth, outcome.novel, novel),
+        n_novel=len(novel),
+        n_discovered=len(outcome.novel),
+        n_categories=len(match.of),
+        nbytes=getattr(method, "nbytes", None),
+        seconds=cost.seconds,
+        peak_bytes=cost.peak_bytes,
+    )
+    return evaluation, judgement
+
+
+def _pooled_error(judgements: list[Judgement]) -> float:
+    """Calibration error over the rows of all sessions; NaN without probabilities."""
+    confidences = [j.confidence for j in judgements if j.confidence is not None]
+    if len(confidences) < len(judgements):
+        return float("nan")
+    return calibration_error(np.concatenate(confidences), np.concatenate([j.right for j in judgements]))
