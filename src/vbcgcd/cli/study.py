@@ -15,6 +15,7 @@ from vbcgcd.cli.common import console, errors_are_messages, progress_bar
 
 if TYPE_CHECKING:
     from vbcgcd.study import Study, StudyProgress
+    from vbcgcd.study.plans import Plan
 
 app = typer.Typer(
     no_args_is_help=True, help="The paper's experiments: datasets, plans, scoring, tables, figures."
@@ -51,7 +52,11 @@ Data = Annotated[
     ),
 ]
 PlanName = Annotated[
-    str, typer.Option("--plan", help="b50t5, b50t10, b10t9, or a plan file written by 'vbcgcd study plan'.")
+    str,
+    typer.Option(
+        "--plan",
+        help="b50t5, b50t10, b10t9, stream, stream-even, uneven, or a file of 'vbcgcd study plan'.",
+    ),
 ]
 OrderOption = Annotated[Order, typer.Option("--order", help="Order in which the classes arrive.")]
 Out = Annotated[
@@ -67,6 +72,10 @@ Settings = Annotated[
     typer.Option(
         "--set", help="Option of a method as METHOD.OPTION=VALUE, for example vb-released.n_components=128."
     ),
+]
+Junk = Annotated[
+    str | None,
+    typer.Option("--junk", help="Another dataset, from which realistic streams draw rows of no category."),
 ]
 Embedder = Annotated[
     str | None, typer.Option("--with", help="Embedder for texts and pictures: a name or a path.")
@@ -135,7 +144,11 @@ def plan(
     data: Data,
     output: Annotated[Path, typer.Option("--output", "-o", help="File to write the plan to (JSON).")],
     name: Annotated[
-        str | None, typer.Option("--plan", help="b50t5, b50t10 or b10t9, instead of the numbers below.")
+        str | None,
+        typer.Option(
+            "--plan",
+            help="b50t5, b50t10, b10t9, stream, stream-even or uneven, instead of the numbers below.",
+        ),
     ] = None,
     order: OrderOption = Order.RANDOM,
     seed: Annotated[int, typer.Option(help="Draws the rows and, in the random order, the classes.")] = 0,
@@ -147,40 +160,39 @@ def plan(
     known_share: Annotated[
         float, typer.Option(help="Share of a known class's rows that arrives in each later session.")
     ] = 0.05,
+    junk: Junk = None,
 ) -> None:
     """Write a session plan to a file, to share and to run again: class order and row numbers.
 
     Example: vbcgcd study plan --data cifar100.npz --plan b50t5 --order happy -o happy.json
 
     Example: vbcgcd study plan --data tickets.csv --labelled-share 0.3 --sessions 8 -o plan.json
+
+    Example: vbcgcd study plan --data clinc.npz --plan stream --junk questions.npz --seed 1 -o stream.json
     """
     from vbcgcd.study.datasets import load_labels
     from vbcgcd.study.plans import check_plan, make_plan, paper_dataset, write_plan
     from vbcgcd.study.shapes import shape_by_shares, shape_of
+    from vbcgcd.study.streams.shapes import STREAMS, make_stream
 
     y, dataset = load_labels(data)
-    if name is not None:
-        shape = shape_of(name, y, dataset=paper_dataset(dataset))
+    if name in STREAMS:
+        drawn = make_stream(y, name, seed=seed, junk_y=None if junk is None else load_labels(junk)[0])
     else:
-        shape = shape_by_shares(
-            y,
-            labelled_share=labelled_share,
-            n_sessions=sessions,
-            train_share=train_share,
-            known_share=known_share,
-        )
-    drawn = check_plan(make_plan(y, shape, order=order.value, seed=seed), y)
+        if name is not None:
+            shape = shape_of(name, y, dataset=paper_dataset(dataset))
+        else:
+            shape = shape_by_shares(
+                y,
+                labelled_share=labelled_share,
+                n_sessions=sessions,
+                train_share=train_share,
+                known_share=known_share,
+            )
+        drawn = make_plan(y, shape, order=order.value, seed=seed)
+    check_plan(drawn, y)
     write_plan(drawn, output)
-    table = Table(
-        title=f"Plan {drawn.name} of {dataset}, {order.value} order, seed {seed}", title_justify="left"
-    )
-    for column in ("session", "novel classes", "rows", "of known classes"):
-        table.add_column(column, justify="right")
-    table.add_row("0 (labelled)", str(len(drawn.labelled)), str(len(drawn.base_rows)), "")
-    for t, session in enumerate(drawn.sessions):
-        known = len(session.rows) - sum(int((y[session.rows] == c).sum()) for c in session.novel)
-        table.add_row(str(t + 1), str(len(session.novel)), str(len(session.rows)), str(known))
-    console().print(table)
+    console().print(_plan_table(drawn, y, dataset))
     console().print(f"Plan written to {output}. Checked for leaks: no row is labelled or novel twice.")
 
 
@@ -192,6 +204,7 @@ def run(
     second: Annotated[
         str | None, typer.Option(help="Other embeddings of the same rows, for experiments that compare two.")
     ] = None,
+    junk: Junk = None,
     plan: PlanName = "b50t5",
     order: OrderOption = Order.RANDOM,
     seeds: Annotated[int, typer.Option(help="Number of plans to run, with the seeds 0, 1, 2, ...")] = 3,
@@ -208,11 +221,14 @@ def run(
     Example: vbcgcd study run main --data cifar100.npz --plan b50t5 --seeds 3
 
     Example: vbcgcd study run main --data cifar100.npz --methods all
+
+    Example: vbcgcd study run stream --data clinc.npz --junk questions.npz --seeds 1
     """
     study = _run(
         experiment,
         data,
         second=second,
+        junk=junk,
         plan=plan,
         order=order.value,
         seeds=seeds,
@@ -300,6 +316,22 @@ def figure(
         drawing = study.figure(name)
     save_figure(drawing, output)
     console().print(f"Figure saved to {output}.")
+
+
+def _plan_table(plan: Plan, y: Any, dataset: str) -> Table:
+    """The sessions of a plan, one line for each."""
+    origin = plan.origin
+    title = f"Plan {plan.name} of {dataset}, {origin.order} order, seed {origin.seed}"
+    table = Table(title=title, title_justify="left")
+    for column in ("session", "novel classes", "rows", "of known classes", *["junk"] * plan.is_stream):
+        table.add_column(column, justify="right")
+    table.add_row("0 (labelled)", str(len(plan.labelled)), str(len(plan.base_rows)), "")
+    for t, session in enumerate(plan.sessions, start=1):
+        known = len(session.rows) - sum(int((y[session.rows] == c).sum()) for c in session.novel)
+        place = f"{t} ({session.kind})" if session.kind else str(t)
+        junk = [str(len(session.junk))] * plan.is_stream
+        table.add_row(place, str(len(session.novel)), str(len(session.rows)), str(known), *junk)
+    return table
 
 
 def _run(experiment: str, data: Any, **options: Any) -> Study:

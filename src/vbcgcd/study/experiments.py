@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.study.methods import Run, expand_methods
+from vbcgcd.study.methods import METHODS, Run, expand_methods
 
 __all__ = ["EXPERIMENTS", "Experiment", "Variant", "sweep", "with_methods"]
 
@@ -41,6 +41,8 @@ class Experiment:
         Kinds of tables that show it: keys of `vbcgcd.study.tables.KINDS`.
     plan : str or None
         Name of the plan that the experiment is about; None where it runs over any plan.
+    plans : tuple of str
+        Other plans of the same family, which can be chosen instead.
     takes_methods : bool
         Whether a list of methods can replace its variants.
     """
@@ -51,6 +53,7 @@ class Experiment:
     variants: tuple[Variant, ...]
     tables: tuple[str, ...] = ("summary",)
     plan: str | None = None
+    plans: tuple[str, ...] = ()
     takes_methods: bool = False
 
 
@@ -194,6 +197,19 @@ _CATALOGUE = (
         ("summary", "counts"),
     ),
     Experiment(
+        "stream",
+        "Realistic streams",
+        "What is found, missed and invented where labels are few, sizes uneven and the number is unknown?",
+        (
+            Variant("ours", Run("ours", number_known=False)),
+            Variant("ours, number told", Run("ours")),
+        ),
+        ("discoveries", "sizes", "stream-summary", "kinds"),
+        plan="stream",
+        plans=("stream-even", "uneven"),
+        takes_methods=True,
+    ),
+    Experiment(
         "replay",
         "Posteriors as replay",
         "How close does a neural classifier come that learns only from samples of the posteriors?",
@@ -248,14 +264,15 @@ def with_methods(
             f"{experiment.name} has its own variants and takes no methods; these experiments do: {others}.",
             option="methods",
         )
-    supervised = all(v.run.supervised for v in experiment.variants)
-    variants = [
-        Variant(_label(m, options.get(m, {})), Run(m, options.get(m, {}), supervised=supervised))
-        for m in chosen
-    ]
-    return replace(experiment, variants=tuple(variants))
+    return replace(experiment, variants=tuple(_variant(experiment, m, options.get(m, {})) for m in chosen))
 
 
-def _label(method: str, options: Mapping[str, Any]) -> str:
+def _variant(experiment: Experiment, method: str, options: Mapping[str, Any]) -> Variant:
+    """A method in the role of an experiment's first variant; one that cannot count is told the number."""
+    first = experiment.variants[0].run
+    told = first.number_known or not METHODS[method].counts
     settings = ", ".join(f"{k}={v}" for k, v in options.items())
-    return f"{method} ({settings})" if settings else method
+    label = f"{method} ({settings})" if settings else method
+    if told and not first.number_known:
+        label += ", number told"
+    return Variant(label, Run(method, options, number_known=told, supervised=first.supervised))

@@ -8,7 +8,7 @@ from typing import Any
 
 from vbcgcd.errors import InputError
 
-__all__ = ["ALL", "METHODS", "OURS", "RIVALS", "MethodCard", "Run", "expand_methods"]
+__all__ = ["ALL", "METHODS", "OURS", "RIVALS", "MethodCard", "Run", "expand_methods", "options_of"]
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,11 @@ class MethodCard:
         Where it was published; empty for ours.
     year : int or None
     options : mapping
-        Options that make it what its name says.
+        Options that make it what its name says; ``count`` holds only where the number is known.
     torch : bool
         Whether it needs torch.
+    counts : bool
+        Whether it can estimate the number of novel categories.
     """
 
     name: str
@@ -38,6 +40,7 @@ class MethodCard:
     year: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     torch: bool = False
+    counts: bool = True
 
 
 @dataclass(frozen=True)
@@ -104,6 +107,7 @@ RIVALS = (
         "iCaRL, CVPR",
         2017,
         {"cluster": "kmeans"},
+        counts=False,
     ),
     MethodCard(
         "pe",
@@ -135,6 +139,7 @@ RIVALS = (
         f"{_RIVALS}.gcd:GcdFrozen",
         "GCD, CVPR",
         2022,
+        counts=False,
     ),
     MethodCard(
         "simgcd-frozen",
@@ -143,6 +148,7 @@ RIVALS = (
         "SimGCD, ICCV",
         2023,
         torch=True,
+        counts=False,
     ),
     MethodCard(
         "happy-frozen",
@@ -151,6 +157,7 @@ RIVALS = (
         "Happy, NeurIPS",
         2024,
         torch=True,
+        counts=False,
     ),
     MethodCard(
         "gm-frozen",
@@ -159,6 +166,7 @@ RIVALS = (
         "Grow and Merge, NeurIPS",
         2022,
         torch=True,
+        counts=False,
     ),
     MethodCard(
         "metagcd-frozen",
@@ -167,6 +175,7 @@ RIVALS = (
         "MetaGCD, ICCV",
         2023,
         torch=True,
+        counts=False,
     ),
     MethodCard(
         "promptccd-frozen",
@@ -183,11 +192,25 @@ RIVALS = (
         "VB-CGCD, ICML",
         2025,
         torch=True,
+        counts=False,
     ),
 )
 METHODS = {card.name: card for card in (*OURS, *RIVALS)}
 #: What the word "all" stands for in a list of methods: ours and every rival.
 ALL = ("ours", *(card.name for card in RIVALS))
+
+
+def options_of(run: Run) -> dict[str, Any]:
+    """All options of a run that differ from the method's defaults: those of its card, and its own.
+
+    A card that counts by the cheapest means, because the number is known, leaves it to the method where it is
+    not.
+    """
+    card = METHODS.get(run.method)
+    options = {} if card is None else dict(card.options)
+    if not run.number_known:
+        options.pop("count", None)
+    return {**options, **run.options}
 
 
 def expand_methods(names: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import vbcgcd
 from vbcgcd.errors import DiskError
 from vbcgcd.record import plain
-from vbcgcd.study.methods import METHODS, Run
+from vbcgcd.study.methods import Run, options_of
 from vbcgcd.study.plans import PlanOrigin
 from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
 from vbcgcd.study.streams.scoring import StreamResult
@@ -159,9 +159,12 @@ class RunRecord:
 
     def as_json(self) -> dict[str, Any]:
         """The record in plain values; NaN becomes None."""
-        result = plain(self.result)
+        result, bound = plain(self.result), plain(self.bound)
         for session in [] if result is None else result["sessions"]:
             session["found"] = session.pop("n_discovered")
+        for part, name in ((result, "stream"), (bound, "macro")):  # realistic streams have these
+            if part is not None and part[name] is None:
+                del part[name]
         return {
             "key": self.key,
             "version": self.version,
@@ -173,7 +176,7 @@ class RunRecord:
             "options": plain(self.run.options),
             "number_known": self.run.number_known,
             "result": result,
-            "bound": plain(self.bound),
+            "bound": bound,
         }
 
     @classmethod
@@ -188,7 +191,11 @@ class RunRecord:
             content.get("data_digest", ""),
             PlanOrigin.from_json(content["plan"]),
             None if result is None else _plan_result(result),
-            Accuracies(_number(bound["base"]), tuple(_score(SessionScore, s) for s in bound["scores"])),
+            Accuracies(
+                _number(bound["base"]),
+                tuple(_score(SessionScore, s) for s in bound["scores"]),
+                _number(bound.get("macro")),
+            ),
             content.get("version", ""),
             content.get("revision", 0),
         )
@@ -222,7 +229,7 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
 
 
 def _score(kind: type[Score], content: Mapping[str, Any]) -> Score:
-    return kind(**{f.name: _number(content[f.name]) for f in fields(kind) if f.name in content})
+    return kind(**{f.name: _number(content[f.name]) for f in fields(kind)})
 
 
 def _number(value: Any) -> Any:
@@ -231,12 +238,11 @@ def _number(value: Any) -> Any:
 
 def identity(run: Run, version: str = vbcgcd.__version__, revision: int = REVISION) -> dict[str, Any]:
     """All that decides a run besides its data and plan: method, all its options, version of the code."""
-    card = METHODS.get(run.method)
     return {
         "version": version,
         "revision": revision,
         "method": run.method,
-        "options": plain({**({} if card is None else card.options), **run.options}),
+        "options": plain(options_of(run)),
         "number_known": run.number_known,
         "supervised": run.supervised,
     }

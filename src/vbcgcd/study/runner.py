@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from vbcgcd.errors import InputError
 from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.meter import Meter
-from vbcgcd.study.methods import METHODS, Run
+from vbcgcd.study.methods import METHODS, Run, options_of
 from vbcgcd.study.plans import Plan, check_plan
 from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
 from vbcgcd.study.scoring import (
@@ -21,16 +22,18 @@ from vbcgcd.study.scoring import (
     FrozenMatch,
     SessionScore,
     joint_correct,
+    macro_accuracy,
     outcome_of,
     score_session,
     score_stream,
 )
+from vbcgcd.study.streams.run import run_stream
 from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
 Progress = Callable[[str], None]
 
-__all__ = ["Meter", "Method", "execute", "make_method", "run_plan", "upper_bound"]
+__all__ = ["Meter", "Method", "create_method", "execute", "make_method", "run_plan", "upper_bound"]
 
 
 @runtime_checkable
@@ -68,6 +71,12 @@ def make_method(name: str, **options: Any) -> Method:
     'CategoryDiscoverer'
     """
     check_choice("method", name, tuple(METHODS))
+    return create_method(name, {**METHODS[name].options, **options})
+
+
+def create_method(name: str, options: Mapping[str, Any]) -> Method:
+    """A fresh method by name, with these options and no others."""
+    check_choice("method", name, tuple(METHODS))
     card = METHODS[name]
     module, _, attribute = card.where.partition(":")
     try:
@@ -79,22 +88,43 @@ def make_method(name: str, **options: Any) -> Method:
             f"{name} needs torch, which is not installed; install it with: pip install torch"
         ) from None
     try:
-        method: Method = create(**{**card.options, **options})
+        method: Method = create(**options)
     except TypeError as error:
         raise InputError(f"Cannot create {name} with these options: {error}.") from None
     return method
 
 
 def execute(
-    run: Run, data: Dataset, plan: Plan, key: str, *, progress: Progress = lambda step: None
+    run: Run,
+    data: Dataset,
+    plan: Plan,
+    key: str,
+    *,
+    junk: Dataset | None = None,
+    progress: Progress = lambda step: None,
 ) -> RunRecord:
-    """Run a method and its supervised bound over a plan; the record has all that tables and figures show."""
+    """Run a method and its supervised bound over a plan; the record has all that tables and figures show.
+
+    Parameters
+    ----------
+    run : Run
+    data : Dataset
+    plan : Plan
+    key : str
+        Name of the run.
+    junk : Dataset, optional
+        What the junk of a realistic stream comes from, where its plan draws it from another dataset.
+    progress : callable
+        Called with the name of each step as it begins.
+    """
 
     def make() -> Method:
-        return make_method(run.method, **run.options)
+        return create_method(run.method, options_of(run))
 
     result = None
-    if not run.supervised:
+    if plan.is_stream and not run.supervised:
+        result = run_stream(make(), data, plan, junk=junk, number_known=run.number_known, progress=progress)
+    elif not run.supervised:
         result = run_plan(make(), data, plan, number_known=run.number_known, progress=progress)
     bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
     return RunRecord(key, run, data.name, data.digest, plan.origin, result, bound)
@@ -174,8 +204,7 @@ def upper_bound(
 ) -> Accuracies:
     """Accuracy of a method that is given the true labels of the novel rows of every session.
 
-    A method with ``partial_fit`` learns them session by session; any other is fitted once on all of them. In
-    a realistic stream, rows of classes that return are labelled too.
+    A method with ``partial_fit`` learns them session by session; any other is fitted once on all of them.
 
     Parameters
     ----------
@@ -194,29 +223,30 @@ def upper_bound(
     method = make()
     if base is None or hasattr(method, "partial_fit"):
         method.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
-        base = _accuracy(method, data, plan, 0).all
-    scores, rows = [], [plan.base_rows]
+        base = _accuracy(method, data, plan, 0)[0].all
+    scores, rows, macro = [], [plan.base_rows], math.nan
     for t, session in enumerate(plan.sessions, start=1):
-        classes = plan.known_before(t)[len(plan.labelled) :] if session.kind else session.novel
-        novel = session.rows[np.isin(data.train_y[session.rows], classes)]
+        novel = session.rows[np.isin(data.train_y[session.rows], session.novel)]
         rows.append(novel)
         if hasattr(method, "partial_fit"):
             if len(novel):
                 method.partial_fit(data.train_x[novel], data.train_y[novel])
-            scores.append(_accuracy(method, data, plan, t))
+            score, macro = _accuracy(method, data, plan, t)
+            scores.append(score)
     if not scores:
         every = np.concatenate(rows)
         method = make()
         method.fit(data.train_x[every], data.train_y[every])
-        scores.append(_accuracy(method, data, plan, len(plan.sessions)))
-    return Accuracies(base, tuple(scores))
+        score, macro = _accuracy(method, data, plan, len(plan.sessions))
+        scores.append(score)
+    return Accuracies(base, tuple(scores), macro if plan.is_stream else math.nan)
 
 
-def _accuracy(method: Any, data: Dataset, plan: Plan, t: int) -> SessionScore:
-    """Scores of a supervised method after ``t`` sessions."""
+def _accuracy(method: Any, data: Dataset, plan: Plan, t: int) -> tuple[SessionScore, float]:
+    """Scores of a supervised method after ``t`` sessions, and its accuracy over classes of equal weight."""
     known = plan.known_before(max(t - 1, 0))
     novel = plan.sessions[t - 1].novel if t else plan.labelled[:0]
     seen = np.isin(data.test_y, plan.known_before(t))
     truth = data.test_y[seen]
     correct = np.asarray(method.predict(data.test_x[seen]) == truth)
-    return score_session(correct, truth, plan.labelled, known, novel)
+    return score_session(correct, truth, plan.labelled, known, novel), macro_accuracy(correct, truth)

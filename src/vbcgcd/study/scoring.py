@@ -13,6 +13,7 @@ True labels of the stream are used here and nowhere else.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -38,6 +39,7 @@ __all__ = [
     "discovery",
     "forgetting",
     "joint_correct",
+    "macro_accuracy",
     "outcome_of",
     "score_session",
     "score_stream",
@@ -110,15 +112,12 @@ class SessionScore:
         On the classes that are novel in the session.
     labelled : float
         On the classes of the base session.
-    macro : float
-        On every class so far, each class weighing the same: the mean of their accuracies.
     """
 
     all: float
     old: float
     new: float
     labelled: float
-    macro: float = float("nan")
 
 
 @dataclass(frozen=True)
@@ -158,6 +157,8 @@ class Accuracies:
     scores : tuple of SessionScore
         After each session. The bound of a method that cannot learn labelled rows session by session has the
         last one only.
+    macro : float
+        After the last session, with the same weight for every class; known of bounds of realistic streams.
 
     Examples
     --------
@@ -168,6 +169,7 @@ class Accuracies:
 
     base: float
     scores: tuple[SessionScore, ...]
+    macro: float = math.nan
 
     @property
     def all(self) -> tuple[float, ...]:
@@ -243,17 +245,28 @@ def _agrees(match: dict[Any, Any], predicted: Array, truth: Array) -> Array:
 
 
 def score_session(correct: Array, truth: Array, labelled: Array, known: Array, novel: Array) -> SessionScore:
-    """All, Old, New, the accuracy on the labelled classes, and the mean over classes."""
+    """All, Old, New and the accuracy on the labelled classes."""
 
     def mean(classes: Array) -> float:
         chosen = np.isin(truth, classes)
         return float(correct[chosen].mean()) if chosen.any() else float("nan")
 
-    every = np.concatenate([known, novel])
-    _, code, size = np.unique(truth, return_inverse=True, return_counts=True)
-    each = (np.bincount(code, weights=correct, minlength=len(size)) / size)[np.isin(np.unique(truth), every)]
-    macro = float(each.mean()) if len(each) else float("nan")
-    return SessionScore(mean(every), mean(known), mean(novel), mean(labelled), macro)
+    return SessionScore(mean(np.concatenate([known, novel])), mean(known), mean(novel), mean(labelled))
+
+
+def macro_accuracy(correct: Array, truth: Array) -> float:
+    """Accuracy with the same weight for every class: the mean over classes; NaN without rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> macro_accuracy(np.array([True, True, True, False]), np.array(["a", "a", "a", "b"]))
+    0.5
+    """
+    if not len(truth):
+        return math.nan
+    _, codes, sizes = np.unique(truth, return_inverse=True, return_counts=True)
+    return float(np.mean(np.bincount(codes, weights=correct) / sizes))
 
 
 def score_stream(

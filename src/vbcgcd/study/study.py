@@ -17,6 +17,7 @@ from vbcgcd.study.plans import Plan, check_plan, make_plan, paper_dataset, read_
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
 from vbcgcd.study.runner import execute
 from vbcgcd.study.shapes import NAMED_PLANS, shape_of
+from vbcgcd.study.streams.shapes import STREAMS, make_stream
 from vbcgcd.study.tables import ResultTable, make_tables
 from vbcgcd.validation import check_choice, check_number
 
@@ -123,6 +124,7 @@ def run_study(
     methods: Methods | None = None,
     options: Options | None = None,
     second: FilePath | Dataset | None = None,
+    junk: FilePath | Dataset | None = None,
     embedder: str | None = None,
     output: FilePath | None = None,
     again: bool = False,
@@ -140,7 +142,8 @@ def run_study(
         Embeddings (``.npz``), or anything else that `vbcgcd.study.datasets.load_dataset` reads.
     plan : str, path, Plan or sequence of Plan
         "b50t5", "b50t10" or "b10t9"; a plan file; or plans, one for each seed. An experiment that is about
-        one plan uses that instead.
+        one plan uses that instead. A realistic stream takes "stream", "stream-even", "uneven" or plans of
+        yours.
     order : {"random", "natural", "happy"}
         Order in which the classes of a named plan arrive.
     seeds : int
@@ -151,6 +154,9 @@ def run_study(
         Options of methods, by the name of the method.
     second : path or Dataset, optional
         Other embeddings of the same rows, for experiments that compare two.
+    junk : path or Dataset, optional
+        Another dataset, from which realistic streams draw rows that belong to no category; see
+        `vbcgcd.study.streams.junk.carried_over` for rows of another width.
     embedder : str, optional
         Name or path of an embedder for texts and pictures.
     output : path, optional
@@ -190,18 +196,26 @@ def run_study(
             f"{experiment.name} compares two embeddings of the same rows; name the second one too.",
             option="second",
         )
-    plans = choose_plans(dataset, experiment.plan or plan, order, seeds)
+    if junk is not None and not isinstance(junk, Dataset):
+        junk = load_dataset(junk, progress=bars)
+    plans = choose_plans(dataset, _plan_of(experiment, plan), order, seeds, junk)
+    if experiment.plans and not all(drawn.is_stream for drawn in plans):
+        raise InputError(
+            f"{experiment.name} needs a realistic stream; use {experiment.plan}, "
+            f"{', '.join(experiment.plans)} or a file that 'vbcgcd study plan' wrote of one of these.",
+            option="plan",
+        )
     results = None if output is None else Results(output)
     finished = {} if results is None or again else results.read()
     if results is not None:
         results.check_writable()
-    work = list(_work(experiment, dataset, other, plans))
+    work = list(_work(experiment, dataset, other, plans, junk))
     runs: dict[str, list[RunRecord]] = {}
     for completed, item in enumerate(work):
         report = functools.partial(_report, progress, completed, len(work), item)
         record = finished.get(item.key)
         if record is None:
-            record = execute(item.variant.run, item.data, item.plan, item.key, progress=report)
+            record = execute(item.variant.run, item.data, item.plan, item.key, junk=junk, progress=report)
             finished[item.key] = record
             if results is not None:
                 results.add(record)
@@ -222,10 +236,15 @@ class _Work(NamedTuple):
 
 
 def _work(
-    experiment: Experiment, data: Dataset, second: Dataset | None, plans: Sequence[Plan]
+    experiment: Experiment,
+    data: Dataset,
+    second: Dataset | None,
+    plans: Sequence[Plan],
+    junk: Dataset | None,
 ) -> Iterator[_Work]:
     digests = {False: data.digest, True: "" if second is None else second.digest}
-    plan_digests = [plan.digest for plan in plans]
+    elsewhere = "" if junk is None else junk.digest
+    plan_digests = [plan.digest + (elsewhere if plan.junk_labels else "") for plan in plans]
     for variant in experiment.variants:
         source = second if variant.second and second is not None else data
         for seed, plan in enumerate(plans):
@@ -248,7 +267,22 @@ def _choose(experiment: str | Experiment, methods: Methods | None, options: Opti
     return experiment if methods is None and not options else with_methods(experiment, methods, options)
 
 
-def choose_plans(data: Dataset, plan: FilePath | Plan | Sequence[Plan], order: str, seeds: int) -> list[Plan]:
+def _plan_of(
+    experiment: Experiment, plan: FilePath | Plan | Sequence[Plan]
+) -> FilePath | Plan | Sequence[Plan]:
+    """The plan that an experiment is about; where it has a family, another of it or plans of one's own."""
+    if experiment.plan is None or (experiment.plans and plan not in tuple(NAMED_PLANS)):
+        return plan
+    return experiment.plan
+
+
+def choose_plans(
+    data: Dataset,
+    plan: FilePath | Plan | Sequence[Plan],
+    order: str,
+    seeds: int,
+    junk: Dataset | None = None,
+) -> list[Plan]:
     """The plans of a study, one for each seed."""
     if isinstance(plan, Plan):
         return [plan]
@@ -257,14 +291,17 @@ def choose_plans(data: Dataset, plan: FilePath | Plan | Sequence[Plan], order: s
         if not plans:
             raise InputError("plan must hold at least one plan, got none.", option="plan")
         return plans
-    if plan not in NAMED_PLANS:
+    if plan not in (*NAMED_PLANS, *STREAMS):
         if not Path(plan).exists():
+            names = ", ".join((*NAMED_PLANS, *STREAMS))
             raise InputError(
-                f"No plan or plan file {str(plan)!r}; use {', '.join(NAMED_PLANS)} or a plan file.",
-                option="plan",
+                f"No plan or plan file {str(plan)!r}; use {names} or a plan file.", option="plan"
             )
         return [check_plan(read_plan(plan), data.train_y)]
     check_number("seeds", seeds, low=1, whole=True)
+    if plan in STREAMS:
+        junk_y = None if junk is None else junk.train_y
+        return [make_stream(data.train_y, str(plan), seed=seed, junk_y=junk_y) for seed in range(seeds)]
     shape = shape_of(str(plan), data.train_y, dataset=paper_dataset(data.name))
     return [make_plan(data.train_y, shape, order=order, seed=seed) for seed in range(seeds)]
 
@@ -301,13 +338,15 @@ def read_studies(
     []
     """
     experiment = _choose(experiment, methods, options)
-    plan = experiment.plan or plan
+    plan = plan if experiment.plans else experiment.plan or plan
     groups: dict[tuple[Any, ...], dict[str, dict[int, RunRecord]]] = {}
     records = Results(output).read().values()
     for variant in (v for v in experiment.variants if not v.second):
         for record in records:
             names = (None, record.data, record.data.partition(",")[0])
             if data not in names or plan not in (None, record.plan.plan) or not _is_run(record, variant.run):
+                continue
+            if experiment.plans and not _is_stream(record):
                 continue
             place = (record.data, record.data_digest, record.plan.plan, record.plan.order)
             group = groups.setdefault((*place, record.version, record.revision), {})
@@ -323,3 +362,7 @@ def _is_run(record: RunRecord, run: Run) -> bool:
     """Whether a record is of this run, by whichever version of the code."""
     version, revision = record.version, record.revision
     return identity(record.run, version, revision) == identity(run, version, revision)
+
+
+def _is_stream(record: RunRecord) -> bool:
+    return record.result is not None and record.result.stream is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,12 +12,13 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.meter import Meter
-from vbcgcd.study.plans import Plan, check_plan
+from vbcgcd.study.plans import Plan, PlannedSession, check_plan
 from vbcgcd.study.records import PlanResult, SessionEvaluation
 from vbcgcd.study.scoring import (
     FrozenMatch,
     Outcome,
     joint_correct,
+    macro_accuracy,
     outcome_of,
     score_session,
     score_stream,
@@ -155,63 +157,56 @@ def run_stream(
     predicted = method.predict(data.test_x[seen])
     base = float(match.correct(predicted, data.test_y[seen]).mean())
     base_joint = float(joint_correct(predicted, data.test_y[seen]).mean())
-    sessions, judgements = [], []
-    for t in range(len(plan.sessions)):
+    evaluations, judgements, macro = [], [], math.nan
+    for t, session in enumerate(plan.sessions):
         progress(f"session {t + 1} of {len(plan.sessions)}")
-        truth = np.searchsorted(classes, data.train_y[plan.sessions[t].rows])
-        order = np.random.default_rng(t).permutation(len(truth) + len(extra[t]))
-        rows = np.concatenate([data.train_x[plan.sessions[t].rows], extra[t]])[order]
-        truth = np.concatenate([truth, np.full(len(extra[t]), JUNK)])[order]
-        evaluation, judgement = _run_session(
-            method, data, plan, t, rows, truth, classes, judge, match, number_known
+        rows, truth = _arrivals(data, session, extra[t], classes, t)
+        novel = judge.novel_classes(truth)
+        with Meter() as spent:
+            record = method.discover(rows, n_novel=len(novel) if number_known else None)
+        outcome = outcome_of(record, getattr(method, "classes_", None))
+        judgements.append(judge.judge(session.kind, outcome, truth))
+        real = truth != JUNK
+        match.add(outcome.novel, outcome.labels_[real], classes[truth[real]], classes[novel])
+        known = plan.known_before(t)
+        seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
+        predicted, test_truth = method.predict(data.test_x[seen]), data.test_y[seen]
+        groups = (test_truth, plan.labelled, known, session.novel)
+        correct = match.correct(predicted, test_truth)
+        macro = macro_accuracy(correct, test_truth)
+        evaluations.append(
+            SessionEvaluation(
+                frozen=score_session(correct, *groups),
+                joint=score_session(joint_correct(predicted, test_truth), *groups),
+                stream=score_stream(outcome.labels_, outcome.novelty_, truth, outcome.novel, novel),
+                n_novel=len(novel),
+                n_discovered=len(outcome.novel),
+                n_categories=len(match.of),
+                nbytes=getattr(method, "nbytes", None),
+                seconds=spent.seconds,
+                peak_bytes=spent.peak_bytes,
+            )
         )
-        sessions.append(evaluation)
-        judgements.append(judgement)
     _, labels = np.unique(data.train_y[plan.base_rows], return_counts=True)
-    stream = StreamResult(tuple(j.session for j in judgements), _pooled_error(judgements), int(labels.min()))
-    return PlanResult(base, base_joint, tuple(sessions), cost.seconds, cost.peak_bytes, stream)
+    judged = tuple(judgement.session for judgement in judgements)
+    stream = StreamResult(judged, _pooled_error(judgements), macro, int(labels.min()))
+    return PlanResult(base, base_joint, tuple(evaluations), cost.seconds, cost.peak_bytes, stream)
 
 
-def _run_session(
-    method: Method,
-    data: Dataset,
-    plan: Plan,
-    t: int,
-    rows: Array,
-    truth: Array,
-    classes: Array,
-    judge: Judge,
-    match: FrozenMatch,
-    number_known: bool,
-) -> tuple[SessionEvaluation, Judgement]:
-    session, known = plan.sessions[t], plan.known_before(t)
-    novel = judge.novel_classes(truth)
-    with Meter() as cost:
-        record = method.discover(rows, n_novel=len(novel) if number_known else None)
-    outcome = outcome_of(record, getattr(method, "classes_", None))
-    judgement = judge.judge(session.kind, outcome, truth)
-    is_class = truth != JUNK
-    match.add(outcome.novel, outcome.labels_[is_class], classes[truth[is_class]], classes[novel])
-    seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
-    predicted, test_truth = method.predict(data.test_x[seen]), data.test_y[seen]
-    groups = (test_truth, plan.labelled, known, session.novel)
-    evaluation = SessionEvaluation(
-        frozen=score_session(match.correct(predicted, test_truth), *groups),
-        joint=score_session(joint_correct(predicted, test_truth), *groups),
-        stream=score_stream(outcome.labels_, outcome.novelty_, truth, outcome.novel, novel),
-        n_novel=len(novel),
-        n_discovered=len(outcome.novel),
-        n_categories=len(match.of),
-        nbytes=getattr(method, "nbytes", None),
-        seconds=cost.seconds,
-        peak_bytes=cost.peak_bytes,
-    )
-    return evaluation, judgement
+def _arrivals(
+    data: Dataset, session: PlannedSession, junk: Array, classes: Array, t: int
+) -> tuple[Array, Array]:
+    """Rows of a session, junk among them, and the codes of their classes."""
+    rows = np.concatenate([data.train_x[session.rows], junk])
+    codes = np.searchsorted(classes, data.train_y[session.rows])
+    truth = np.concatenate([codes, np.full(len(junk), JUNK, dtype=np.int64)])
+    order = np.random.default_rng(t).permutation(len(truth))
+    return rows[order], truth[order]
 
 
 def _pooled_error(judgements: list[Judgement]) -> float:
     """Calibration error over the rows of all sessions; NaN without probabilities."""
     confidences = [j.confidence for j in judgements if j.confidence is not None]
     if len(confidences) < len(judgements):
-        return float("nan")
+        return math.nan
     return calibration_error(np.concatenate(confidences), np.concatenate([j.right for j in judgements]))

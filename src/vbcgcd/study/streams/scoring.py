@@ -1,8 +1,8 @@
 """Scores of realistic streams: pure functions of ids and true classes.
 
 True classes are codes; ``JUNK`` marks a row that belongs to no category. Ids are labels of any kind. A class
-is *novel* in a session if it is neither labelled nor was hit in an earlier one; its size is its number of rows
-in the session. A novel class is
+is *novel* in a session if it is neither labelled nor was hit in an earlier one; its size is its number of
+rows in the session. A novel class is
 
 hit
     if a novel id has it as its largest class and holds at least half of its rows;
@@ -18,7 +18,8 @@ largest, the one with the smaller code counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -145,7 +146,7 @@ def b_cubed(ids: Array, truth: Array, unassigned: Array) -> float:
     0.7142857142857143
     """
     if not len(truth):
-        return float("nan")
+        return math.nan
     clusters = _with_singles(ids, np.asarray(unassigned))
     classes = _with_singles(truth, np.asarray(truth) == JUNK)
     n_clusters, n_classes = np.bincount(clusters), np.bincount(classes)
@@ -200,7 +201,7 @@ def calibration_error(confidence: Array, right: Array, n_bins: int = N_BINS) -> 
     """
     confidence, right = np.asarray(confidence, dtype=np.float64), np.asarray(right, dtype=np.float64)
     if not len(confidence):
-        return float("nan")
+        return math.nan
     bins = np.clip((confidence * n_bins).astype(np.int64), 0, n_bins - 1)
     gaps = np.bincount(bins, weights=confidence - right, minlength=n_bins)
     return float(np.abs(gaps).sum() / len(confidence))
@@ -277,12 +278,15 @@ class StreamResult:
     sessions : tuple of StreamSession
     calibration_error : float
         Over all rows of the stream; NaN where the method reports no probabilities.
+    macro : float
+        Test accuracy after the last session on all classes that arrived, with the same weight for each.
     fewest_labels : int
         Labelled rows of the labelled class that has the fewest.
     """
 
     sessions: tuple[StreamSession, ...]
     calibration_error: float
+    macro: float
     fewest_labels: int
 
     @classmethod
@@ -292,11 +296,12 @@ class StreamResult:
             StreamSession(**{**s, "sizes": tuple(s["sizes"]), "hits": tuple(s["hits"])})
             for s in content["sessions"]
         ]
-        error = content["calibration_error"]
-        return cls(tuple(sessions), float("nan") if error is None else error, content["fewest_labels"])
+        names = ("calibration_error", "macro")
+        error, macro = (math.nan if content[name] is None else content[name] for name in names)
+        return cls(tuple(sessions), error, macro, content["fewest_labels"])
 
 
-def hit_rates(sessions: Any) -> list[tuple[int, int]]:
+def hit_rates(sessions: Iterable[StreamSession]) -> list[tuple[int, int]]:
     """(hit, all) novel classes of sessions, for each of ``SIZE_BINS``."""
     pairs = [pair for s in sessions for pair in zip(s.sizes, s.hits, strict=True)]
     rates = []
