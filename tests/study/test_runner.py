@@ -1,6 +1,4 @@
 import inspect
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -9,7 +7,7 @@ from sklearn.datasets import load_digits
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.study.datasets import Dataset
 from vbcgcd.study.plans import random_plan
-from vbcgcd.study.runner import Meter, run_plan, upper_bound
+from vbcgcd.study.runner import run_plan, upper_bound
 from vbcgcd.study.scoring import SessionScore
 
 
@@ -192,14 +190,3 @@ def test_renumbering_is_punished_by_frozen_scoring_only(digits, plan):
     assert [s.joint.all for s in result.sessions] == [1, 1]
     assert result.final.old < 1
     assert result.final.labelled == 1
-
-
-def test_a_meter_measures_time_and_memory():
-    with Meter() as meter:
-        block = np.ones(2**24)  # 128 MB, touched
-        time.sleep(0.1)
-        del block
-    assert 0.1 <= meter.seconds < 10
-    assert meter.peak_bytes >= 0
-    if sys.platform == "linux":
-        assert meter.peak_bytes > 2**26

@@ -13,6 +13,7 @@ from vbcgcd.study.scoring import (
     discovery,
     forgetting,
     joint_correct,
+    macro_accuracy,
     score_session,
     score_stream,
     share,
@@ -192,3 +193,10 @@ def test_what_cannot_be_judged_is_nan():
     assert score.recall == 0
     assert np.isnan([score.precision, score.auroc]).all()
     assert np.isnan(score_stream(truth, truth, truth, truth[:1], np.array([5])).auroc)  # all rows are novel
+
+
+@given(st.lists(st.tuples(st.integers(0, 3), st.booleans()), min_size=1, max_size=30))
+def test_macro_accuracy_is_the_mean_over_classes(pairs):
+    truth, correct = (np.array(column) for column in zip(*pairs, strict=True))
+    each = [np.mean([r for c, r in pairs if c == k]) for k in {c for c, _ in pairs}]
+    assert macro_accuracy(correct, truth) == pytest.approx(np.mean(each))

@@ -30,3 +30,20 @@ def test_the_record_of_our_model_has_an_outcome(small):
     outcome = outcome_of(model.discover(small.batch, n_novel=2))
     np.testing.assert_array_equal(outcome.novel, model.classes_[-2:])
     assert len(outcome.labels_) == len(outcome.novelty_) == len(small.batch)
+
+
+def test_the_probability_of_an_answer_is_that_of_its_column():
+    columns = np.array([[0.5, 0.3, 0.1], [0.2, 0.7, 0.1], [0.2, 0.1, 0.1]])
+    record = SimpleNamespace(labels_=np.array([4, 9, -1]), novel=[9], probabilities_=columns)
+    outcome = outcome_of(record, np.array([3, 4, 9]))
+    np.testing.assert_allclose(outcome.probability_, [0.3, 0.1, 0.6])
+    np.testing.assert_allclose(outcome_of(record).probability_, [0.5, 0.7, 0.2])
+    np.testing.assert_array_equal(outcome_of(outcome).probability_, outcome.probability_)
+
+
+def test_without_probabilities_there_is_no_probability():
+    for record in (
+        SimpleNamespace(labels_=np.array([1]), novel=[]),
+        SimpleNamespace(labels_=np.array([1]), novel=[], probabilities_=np.empty((0, 0))),
+    ):
+        assert outcome_of(record).probability_ is None

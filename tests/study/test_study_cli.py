@@ -67,6 +67,31 @@ def test_a_run_prints_its_tables_and_is_resumed(run, plan_file, small_file, tmp_
     assert latex.output.count(r"\begin{tabular}") == 4
 
 
+@pytest.fixture
+def stream_file(tmp_path):
+    """Embeddings of twelve classes, enough for a realistic stream."""
+    rng = np.random.default_rng(0)
+    y = np.repeat(np.arange(12), 40)
+    x = (5 * rng.standard_normal((12, 6)))[y] + rng.standard_normal((len(y), 6))
+    np.savez(tmp_path / "classes.npz", x=x, y=y)
+    return "classes.npz"
+
+
+def test_a_stream_is_planned_and_run_with_junk(run, stream_file, small_file, tmp_path):
+    junk = ("--data", stream_file, "--junk", small_file)
+    planned = run("plan", *junk, "--plan", "stream-even", "-o", "stream.json")
+    assert planned.exit_code == 0, planned.output
+    assert "returning" in planned.output
+    result = run("run", "stream", *junk, "--plan", "stream.json")
+    assert result.exit_code == 0, result.output
+    for word in ("invented", "21-40 rows", "ECE", "returning", "ours, number told"):
+        assert word in result.output
+    assert "plan stream-even" in run("table", "stream").output
+    alone = run("run", "stream", "--data", stream_file, "--plan", "stream.json")
+    assert alone.exit_code == 2
+    assert "junk" in alone.output
+
+
 def test_a_figure_is_drawn(run, plan_file, small_file, tmp_path):
     pytest.importorskip("matplotlib")
     result = run("figure", "novel-rows", "--data", small_file, "--plan", plan_file, *FAST, "-o", "rows.png")
