@@ -204,7 +204,7 @@ _CATALOGUE = (
             Variant("ours", Run("ours", number_known=False)),
             Variant("ours, number told", Run("ours")),
         ),
-        ("discoveries", "sizes", "stream-summary", "kinds"),
+        ("discoveries", "sizes", "stream-summary", "kinds", "numbers"),
         plan="stream",
         plans=("stream-even", "uneven"),
         takes_methods=True,

@@ -27,6 +27,7 @@ from vbcgcd.study.scoring import (
     score_session,
     score_stream,
 )
+from vbcgcd.study.streams.junk import name_with_junk
 from vbcgcd.study.streams.run import run_stream
 from vbcgcd.validation import check_choice
 
@@ -127,7 +128,8 @@ def execute(
     elif not run.supervised:
         result = run_plan(make(), data, plan, number_known=run.number_known, progress=progress)
     bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
-    return RunRecord(key, run, data.name, data.digest, plan.origin, result, bound)
+    name = name_with_junk(data, plan, junk)
+    return RunRecord(key, run, name, data.digest, plan.origin, result, bound)
 
 
 def run_plan(

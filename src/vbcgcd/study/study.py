@@ -17,6 +17,7 @@ from vbcgcd.study.plans import Plan, check_plan, make_plan, paper_dataset, read_
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
 from vbcgcd.study.runner import execute
 from vbcgcd.study.shapes import NAMED_PLANS, shape_of
+from vbcgcd.study.streams.junk import name_with_junk
 from vbcgcd.study.streams.shapes import STREAMS, make_stream
 from vbcgcd.study.tables import ResultTable, make_tables
 from vbcgcd.validation import check_choice, check_number
@@ -222,7 +223,8 @@ def run_study(
         runs.setdefault(item.variant.label, []).append(record)
     if progress is not None and work:
         progress(StudyProgress(len(work), len(work), work[-1].variant.label, work[-1].seed, "finished"))
-    return Study(experiment, dataset.name, {label: tuple(group) for label, group in runs.items()})
+    name = name_with_junk(dataset, plans[0], junk)
+    return Study(experiment, name, {label: tuple(group) for label, group in runs.items()})
 
 
 class _Work(NamedTuple):

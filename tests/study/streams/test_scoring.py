@@ -185,6 +185,8 @@ def test_hit_rates_by_size():
     assert hit_rates([session()]) == [(1, 2), (2, 2), (0, 1), (1, 1)]
     assert hit_rates([session(), session(sizes=(4, 10), hits=(True, False))])[1] == (2, 3)
     assert (session().true, session().hit, session().off) == (6, 4, False)
+    assert session().ratio == 5 / 6
+    assert math.isnan(session(sizes=(), hits=()).ratio)
 
 
 def test_results_without_probabilities_round_trip():

@@ -44,6 +44,8 @@ def test_tables_by_hand(study):
         ("ours", "known", "0", "0", "–", "–", "0", "100.0", "0.0", "75.0"),
         ("", "mixed", "4", "8", "2.00", "50.0", "2", "0.0", "0.0", "50.0"),
     )
+    assert plain.table("numbers").rows[1] == ("ours", "1", "mixed 4/2", "known 0/0")
+    assert plain.data == "blobs, junk from junk"
 
 
 def test_tables_fit_a_terminal_of_100_columns(study):

@@ -14,7 +14,7 @@ from vbcgcd.study.plans import Plan
 Array = NDArray[Any]
 _SEED = 0
 
-__all__ = ["carried_over", "junk_rows"]
+__all__ = ["carried_over", "junk_rows", "name_with_junk"]
 
 
 def carried_over(rows: Array, like: Array) -> Array:
@@ -73,3 +73,10 @@ def junk_rows(plan: Plan, data: Dataset, junk: Dataset | None) -> list[Array]:
         )
     moved = carried_over(junk.train_x[every], data.train_x)
     return np.split(moved, np.cumsum([len(session.junk) for session in plan.sessions])[:-1])
+
+
+def name_with_junk(data: Dataset, plan: Plan, junk: Dataset | None) -> str:
+    """Name of the data of a run, with the dataset that its junk comes from."""
+    if plan.junk_labels is None or junk is None:
+        return data.name
+    return f"{data.name}, junk from {junk.name}"

@@ -17,6 +17,7 @@ from vbcgcd.study.records import PlanResult, SessionEvaluation
 from vbcgcd.study.scoring import (
     FrozenMatch,
     Outcome,
+    SessionScore,
     joint_correct,
     macro_accuracy,
     outcome_of,
@@ -153,14 +154,12 @@ def run_stream(
         method.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     judge = Judge(plan.labelled, np.searchsorted(classes, plan.labelled))
     match = FrozenMatch(plan.labelled)
-    seen = np.isin(data.test_y, plan.labelled)
-    predicted = method.predict(data.test_x[seen])
-    base = float(match.correct(predicted, data.test_y[seen]).mean())
-    base_joint = float(joint_correct(predicted, data.test_y[seen]).mean())
-    evaluations, judgements, macro = [], [], math.nan
-    for t, session in enumerate(plan.sessions):
-        progress(f"session {t + 1} of {len(plan.sessions)}")
-        rows, truth = _arrivals(data, session, extra[t], classes, t)
+    scores = _test_scores(method, data, plan, 0, match)
+    base, base_joint = scores.frozen.all, scores.joint.all
+    evaluations, judgements = [], []
+    for t, session in enumerate(plan.sessions, start=1):
+        progress(f"session {t} of {len(plan.sessions)}")
+        rows, truth = _arrivals(data, session, extra[t - 1], classes, seed=t)
         novel = judge.novel_classes(truth)
         with Meter() as spent:
             record = method.discover(rows, n_novel=len(novel) if number_known else None)
@@ -168,16 +167,11 @@ def run_stream(
         judgements.append(judge.judge(session.kind, outcome, truth))
         real = truth != JUNK
         match.add(outcome.novel, outcome.labels_[real], classes[truth[real]], classes[novel])
-        known = plan.known_before(t)
-        seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
-        predicted, test_truth = method.predict(data.test_x[seen]), data.test_y[seen]
-        groups = (test_truth, plan.labelled, known, session.novel)
-        correct = match.correct(predicted, test_truth)
-        macro = macro_accuracy(correct, test_truth)
+        scores = _test_scores(method, data, plan, t, match)
         evaluations.append(
             SessionEvaluation(
-                frozen=score_session(correct, *groups),
-                joint=score_session(joint_correct(predicted, test_truth), *groups),
+                frozen=scores.frozen,
+                joint=scores.joint,
                 stream=score_stream(outcome.labels_, outcome.novelty_, truth, outcome.novel, novel),
                 n_novel=len(novel),
                 n_discovered=len(outcome.novel),
@@ -189,18 +183,37 @@ def run_stream(
         )
     _, labels = np.unique(data.train_y[plan.base_rows], return_counts=True)
     judged = tuple(judgement.session for judgement in judgements)
-    stream = StreamResult(judged, _pooled_error(judgements), macro, int(labels.min()))
+    stream = StreamResult(judged, _pooled_error(judgements), scores.macro, int(labels.min()))
     return PlanResult(base, base_joint, tuple(evaluations), cost.seconds, cost.peak_bytes, stream)
 
 
+class _TestScores(NamedTuple):
+    """Test accuracy under both protocols, and the frozen one with the same weight for every class."""
+
+    frozen: SessionScore
+    joint: SessionScore
+    macro: float
+
+
+def _test_scores(method: Method, data: Dataset, plan: Plan, t: int, match: FrozenMatch) -> _TestScores:
+    """Scores after ``t`` sessions, on all classes that arrived."""
+    seen = np.isin(data.test_y, plan.known_before(t))
+    predicted, truth = method.predict(data.test_x[seen]), data.test_y[seen]
+    known = plan.known_before(max(t - 1, 0))
+    groups = (truth, plan.labelled, known, plan.sessions[t - 1].novel if t else plan.labelled[:0])
+    correct = match.correct(predicted, truth)
+    joint = score_session(joint_correct(predicted, truth), *groups)
+    return _TestScores(score_session(correct, *groups), joint, macro_accuracy(correct, truth))
+
+
 def _arrivals(
-    data: Dataset, session: PlannedSession, junk: Array, classes: Array, t: int
+    data: Dataset, session: PlannedSession, junk: Array, classes: Array, *, seed: int
 ) -> tuple[Array, Array]:
     """Rows of a session, junk among them, and the codes of their classes."""
     rows = np.concatenate([data.train_x[session.rows], junk])
     codes = np.searchsorted(classes, data.train_y[session.rows])
     truth = np.concatenate([codes, np.full(len(junk), JUNK, dtype=np.int64)])
-    order = np.random.default_rng(t).permutation(len(truth))
+    order = np.random.default_rng(seed).permutation(len(truth))
     return rows[order], truth[order]
 
 

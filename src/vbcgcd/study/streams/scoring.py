@@ -264,6 +264,11 @@ class StreamSession:
         return sum(self.hits)
 
     @property
+    def ratio(self) -> float:
+        """Novel ids for each novel class; NaN where there is none."""
+        return self.found / self.true if self.true else math.nan
+
+    @property
     def off(self) -> bool:
         """Whether the number found is off; see `is_off`."""
         return is_off(self.found, self.true)

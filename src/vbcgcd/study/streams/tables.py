@@ -138,10 +138,24 @@ def _kind_cells(kind: str, sessions: Sequence[StreamSession]) -> Row:
     )
 
 
+def _numbers(c: Context) -> ResultTable:
+    """Categories found and true in each session of each seed."""
+    length = max(len(_stream(r).sessions) for group in c.groups.values() for r in group)
+    rows: list[Row] = []
+    for label, group in c.groups.items():
+        for record in group:
+            cells = [f"{s.kind} {s.found}/{s.true}{'!' * s.off}" for s in _stream(record).sessions]
+            rows.append((label, str(record.plan.seed), *cells, *[""] * (length - len(cells))))
+    columns = ("method", "seed", *(str(t) for t in range(1, length + 1)))
+    note = "found/true novel categories of each session; ! where the number is off."
+    return ResultTable(f"Number of categories: {c.data}", columns, tuple(rows), (note,))
+
+
 #: Kinds of tables that realistic streams add.
 STREAM_KINDS: dict[str, Callable[[Context], ResultTable]] = {
     "discoveries": _discoveries,
     "sizes": _sizes,
     "stream-summary": _summary,
     "kinds": _kinds,
+    "numbers": _numbers,
 }
