@@ -98,6 +98,15 @@ class SessionRecord:
         session, after it).
     estimated : bool or None
         Whether the number of novel categories was estimated; None for a labelled session.
+    unassigned : int
+        Rows that fit no category well enough; no category learned from them.
+    seedlings : tuple of int
+        Rows of each seedling after the session: groups that are too small or too doubtful to be a category
+        yet, of which only statistics are kept.
+    grown : mapping of category -> int
+        Novel categories that grew from a seedling, and the session in which it began.
+    warnings : tuple of str
+        What the labelled rows are too few to judge, in words.
     novel_share : float or None
         Estimated share of novel rows.
     evidence : float or None
@@ -131,10 +140,11 @@ class SessionRecord:
         Whether it was undone since.
     labels_ : array (N,)
         Category of each row: the best novel one if the row is novel with a probability of at least one half,
-        else the best known one. Like the next two it is not part of the JSON form, and empty in a record that
-        was read from disk.
+        else the best known one; -1 or "none of these", as `predict` answers, where it is unassigned. Like the
+        next two it is not part of the JSON form, and empty in a record that was read from disk.
     probabilities_ : array (N, K)
-        Probability of each category, in the order in which categories were learned.
+        Probability of each category, in the order in which categories were learned. What a row lacks to 1 is
+        the probability that it belongs to none of them.
     novelty_ : array (N,)
         Novelty before the session: uniform on [0, 1] for rows of known categories, high for novel ones.
 
@@ -159,6 +169,10 @@ class SessionRecord:
     mean_probability: float | None = None
     flagged: float | None = None
     estimated: bool | None = None
+    unassigned: int = 0
+    seedlings: tuple[int, ...] = ()
+    grown: Mapping[Any, int] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     novel_share: float | None = None
     evidence: float | None = None
     ratio_before: tuple[float, ...] = ()
@@ -195,7 +209,7 @@ class SessionRecord:
     @property
     def known_rows(self) -> int:
         """Rows of categories that were known before."""
-        return self.rows - self.novel_rows
+        return self.rows - self.novel_rows - self.unassigned
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, without the arrays of single rows."""
@@ -230,7 +244,10 @@ class SessionRecord:
                 **known,
                 "novel": {_category(key): name for key, name in values["novel"].items()},
                 "counts": {_category(key): int(n) for key, n in values["counts"].items()},
+                "grown": {_category(key): int(n) for key, n in values.get("grown", {}).items()},
                 "count": _curve(values.get("count")),
+                "seedlings": tuple(values.get("seedlings", ())),
+                "warnings": tuple(values.get("warnings", ())),
                 "steps": tuple(Step(s["name"], s["seconds"], {}) for s in values.get("steps", ())),
                 "failures": tuple(Failure(**failure) for failure in values.get("failures", ())),
                 "ratio_before": tuple(values.get("ratio_before", ())),
@@ -243,9 +260,10 @@ class SessionRecord:
         names = ", ".join(str(name) for name in list(self.novel.values())[:4])
         names = f": {names}{', ...' if self.n_novel > 4 else ''}" if self.novel else ""
         categories = "category" if self.n_novel == 1 else "categories"
+        rest = f", {self.unassigned} unassigned" if self.unassigned else ""
         return (
             f"SessionRecord(session {self.session}: {self.rows} rows, {self.known_rows} known and "
-            f"{self.novel_rows} novel in {self.n_novel} {categories} ({how}){names}; {self.seconds:.1f} s)"
+            f"{self.novel_rows} novel in {self.n_novel} {categories} ({how}){names}{rest}; {self.seconds:.1f} s)"
         )
 
     def __rich__(self) -> Any:

@@ -28,6 +28,7 @@ from vbcgcd.bayes import (
 from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
+from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
 
@@ -74,6 +75,8 @@ class Knowledge:
         Squared coefficient of variation of the labelled categories' sizes.
     price : CategoryPrice or None
         What a novel category has to be worth; None where it was not rehearsed.
+    seedlings : Seedlings or None
+        Groups that are not categories yet; None where there are none.
     """
 
     reducer: Reducer
@@ -84,6 +87,7 @@ class Knowledge:
     novelty: Novelty
     size_spread: float
     price: CategoryPrice | None
+    seedlings: Seedlings | None = None
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors."""
@@ -251,6 +255,8 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
     }
     if knowledge.price is not None:
         arrays["price.outliers"] = knowledge.price.outliers
+    if knowledge.seedlings is not None:
+        arrays |= knowledge.seedlings.arrays()
     state = {
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
@@ -300,6 +306,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
         state["size_spread"],
         None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
+        Seedlings.from_arrays(arrays, prior.structure),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]
