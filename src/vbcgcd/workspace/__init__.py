@@ -19,6 +19,7 @@ from vbcgcd.workspace.values import (
     Overview,
     Predictions,
     ReportResult,
+    SeedlingInfo,
     UndoResult,
 )
 from vbcgcd.workspace.workspace import Workspace
@@ -41,6 +42,7 @@ __all__ = [
     "Overview",
     "Predictions",
     "ReportResult",
+    "SeedlingInfo",
     "SessionRecord",
     "Snapshot",
     "UndoResult",

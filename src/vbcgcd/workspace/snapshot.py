@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.log.files import MODEL, SEGMENT, BaseModel, read_content
+from vbcgcd.workspace.log.files import MODEL, SEEDLINGS, SEGMENT, BaseModel, read_content
 from vbcgcd.workspace.log.store import NOTHING, Head, Store
 
 Array = NDArray[Any]
@@ -105,6 +106,8 @@ class State:
         Where the posterior of each live category is stored, by rising id.
     trail : tuple of int
         The commits in effect, first to last: those that were not undone.
+    seedlings : int or None
+        Commit that holds the present seedlings, all of them; None where there are none.
     """
 
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -113,6 +116,7 @@ class State:
     categories: Mapping[int, Category] = field(default_factory=dict)
     posterior_places: Mapping[int, tuple[int, int]] = field(default_factory=dict)
     trail: tuple[int, ...] = ()
+    seedlings: int | None = None
 
     @property
     def ids(self) -> list[int]:
@@ -140,6 +144,9 @@ class State:
             categories[category.id] = category
         for row, category_id in enumerate(changes.get("posteriors", ())):
             places[category_id] = (commit.number, row)
+        seedlings = self.seedlings
+        if "seedlings" in changes:  # the number of those that there are now
+            seedlings = commit.number if changes["seedlings"] else None
         return State(
             config={**self.config, **changes.get("config", {})},
             embedder=changes.get("embedder", self.embedder),
@@ -147,6 +154,7 @@ class State:
             categories=categories,
             posterior_places={i: places[i] for i in sorted(places) if categories[i].live},
             trail=(*self.trail, commit.number),
+            seedlings=seedlings,
         )
 
 
@@ -310,6 +318,16 @@ class Snapshot:
                 del memory.contents[key]  # every row that is in use has been copied
         return memory.posterior
 
+    def seedlings(self) -> Seedlings | None:
+        """Groups that are not categories yet; None where there are none."""
+        contents, place = self._memory.contents, self.state.seedlings
+        for key in [key for key in contents if key[1] == SEEDLINGS and key[0] != place]:
+            del contents[key]  # each commit holds all of them, so the others are of the past
+        if place is None:
+            return None
+        seedlings: Seedlings = self.content(self.history.commit(place), SEEDLINGS).seedlings
+        return seedlings
+
     def _gather(self, memory: _Memory) -> Posterior:
         rows = {place: row for row, place in enumerate(memory.places.values())}
         parts: dict[int, Posterior] = {} if memory.posterior is None else {-1: memory.posterior}
@@ -350,4 +368,4 @@ def once_per_snapshot(query: Callable[[Snapshot], Answer]) -> Callable[[Snapshot
 
 @once_per_snapshot
 def _knowledge(snapshot: Snapshot) -> Knowledge:
-    return replace(snapshot.base.knowledge, posterior=snapshot.posterior())
+    return replace(snapshot.base.knowledge, posterior=snapshot.posterior(), seedlings=snapshot.seedlings())

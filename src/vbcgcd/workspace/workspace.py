@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any
 
 from vbcgcd.checks import check_number
 from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import queries, values
+from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.commands import categories as change
 from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
@@ -29,22 +29,7 @@ from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Key, Snapshot
 
-P = ParamSpec("P")
-Answer = TypeVar("Answer")
-
 __all__ = ["Workspace"]
-
-
-def _query(
-    function: Callable[Concatenate[Snapshot, P], Answer],
-) -> Callable[Concatenate[Workspace, P], Answer]:
-    """A method that asks a question of the present snapshot."""
-
-    @functools.wraps(function)
-    def method(self: Workspace, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
-        return function(self.snapshot(), *args, **kwargs)
-
-    return method
 
 
 class Workspace:
@@ -330,18 +315,21 @@ class Workspace:
         batch = self._batch(now, data, columns, row=row)
         return queries.explain(now, batch, n=n, n_samples=n_samples, texts=items)
 
-    categories = _query(queries.list_categories)
-    category = _query(queries.get_category)
-    config = _query(queries.get_config)
-    sessions = _query(queries.list_sessions)
-    history = _query(queries.list_commands)
-    last_command = _query(queries.last_command)
-    next_redo = _query(queries.next_redo)
-    changes = _query(queries.list_changes)
-    count_items = _query(queries.count_items)
-    item_contents = _query(queries.item_contents)
-    overview = _query(queries.overview)
-    report = _query(write_report)
+    categories = query(queries.list_categories)
+    category = query(queries.get_category)
+    config = query(queries.get_config)
+    sessions = query(queries.list_sessions)
+    history = query(queries.list_commands)
+    last_command = query(queries.last_command)
+    next_redo = query(queries.next_redo)
+    changes = query(queries.list_changes)
+    count_items = query(queries.count_items)
+    count_unassigned = query(queries.count_unassigned)
+    unassigned = query(queries.unassigned_items)
+    seedlings = query(queries.list_seedlings)
+    item_contents = query(queries.item_contents)
+    overview = query(queries.overview)
+    report = query(write_report)
 
     def verify(self) -> int:
         """Check every file against its digest; returns the number of files."""

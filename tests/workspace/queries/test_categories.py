@@ -1,8 +1,8 @@
 import numpy as np
 
 from vbcgcd.bayes import recover_statistics
-from vbcgcd.workspace.queries import categories
-from vbcgcd.workspace.queries.categories import typical_items
+from vbcgcd.workspace.queries import items
+from vbcgcd.workspace.queries.items import typical_items
 
 
 def test_neighbours_spreads_and_volumes_agree_with_the_posterior(animals):
@@ -31,7 +31,7 @@ def test_only_the_categories_asked_for_are_looked_up(animals, monkeypatch):
         looked_up.append(category)
         return typical_items(snapshot, category, n)
 
-    monkeypatch.setattr(categories, "typical_items", typical)
+    monkeypatch.setattr(items, "typical_items", typical)
     assert animals.categories(only=[4, 2, 1, 99]) == tuple(c for c in everything if c.id in (2, 4))
     assert looked_up == [2, 4]
     some = animals.categories(only={0, 1}, retired=True)

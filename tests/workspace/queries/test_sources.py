@@ -17,7 +17,7 @@ from vbcgcd.workspace import ItemContent, Workspace
 from vbcgcd.workspace.log.commits import digest, to_json
 from vbcgcd.workspace.log.files import Assignments
 from vbcgcd.workspace.queries import sources
-from vbcgcd.workspace.queries.categories import typical_items
+from vbcgcd.workspace.queries.items import typical_items
 from vbcgcd.workspace.queries.sources import (
     NO_SOURCE,
     Source,

@@ -14,6 +14,7 @@ from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, Scores, gather, learn_more, score, top_two
 from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
@@ -26,11 +27,14 @@ from vbcgcd.workspace.log.files import (
     EXCERPTS,
     MODEL,
     SAMPLE,
+    SEEDLINGS,
     SEGMENT,
     TABLE,
+    UNASSIGNED,
     Assignments,
     BaseModel,
     Sample,
+    SeedlingBed,
     Segment,
 )
 from vbcgcd.workspace.queries.sources import Source, excerpts_of
@@ -164,24 +168,30 @@ def discover_draft(
     record = replace(
         outcome,
         novel={category.id: category.name for category in novel},
+        unassigned=int(np.sum(table.category == UNASSIGNED)),
+        grown={int(category): int(since) for category, since in outcome.grown.items()},
         seconds=round(time.perf_counter() - start, 3),
         **batch_facts(batch, source, table, scores),
     )
-    return Draft(
-        "discover",
-        changes={
-            "session": session,
-            "categories": [category.as_json() for category in novel],
-            "posteriors": [ids[row] for row in rows],
-        },
-        record=record,
-        files=_segment(knowledge, rows, ids) | batch_files(snapshot, batch, table, knowledge, new_ids),
-    )
+    changes: dict[str, Any] = {
+        "session": session,
+        "categories": [category.as_json() for category in novel],
+        "posteriors": [ids[row] for row in rows],
+    }
+    files = _segment(knowledge, rows, ids) | batch_files(snapshot, batch, table, knowledge, new_ids)
+    if not _same_seedlings(before.seedlings, knowledge.seedlings):
+        changes["seedlings"] = 0 if knowledge.seedlings is None else len(knowledge.seedlings)
+        if knowledge.seedlings:
+            files[SEEDLINGS] = SeedlingBed(knowledge.seedlings)
+    return Draft("discover", changes=changes, record=record, files=files)
 
 
 def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
-    """Assign the items of a batch to the categories that the scores name by their places in ``ids``."""
-    known = np.array([*ids, -1])
+    """Assign the items of a batch to the categories that the scores name by their places in ``ids``.
+
+    Where the best place is -1, the item is left unassigned.
+    """
+    known = np.array([*ids, UNASSIGNED])
     return Assignments(
         batch.references,
         known[scores.best],
@@ -194,11 +204,12 @@ def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
 
 def batch_facts(batch: Batch, source: Source, table: Assignments, scores: Scores) -> dict[str, Any]:
     """What a commit says about a batch: fields of a `SessionRecord`."""
-    categories, counts = np.unique(table.category, return_counts=True)
+    assigned = table.category != UNASSIGNED
+    categories, counts = np.unique(table.category[assigned], return_counts=True)
     return {
         "rows": len(batch),
         "counts": dict(zip(categories.tolist(), counts.tolist(), strict=True)),
-        "mean_probability": float(np.mean(scores.probability)),
+        "mean_probability": float(np.mean(scores.probability[assigned])) if assigned.any() else None,
         "flagged": float(np.mean(is_flagged(scores.novelty))),
         "failures": batch.failures,
         "n_failures": len(batch.failures),
@@ -233,12 +244,29 @@ def _segment(knowledge: Knowledge, rows: Sequence[int], ids: Sequence[int]) -> d
 
 
 def _scores_of(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
-    """Scores of the rows of a session: places in ``ids``."""
+    """Scores of the rows of a session: places in ``ids``.
+
+    An unassigned row has the place -1 with the probability of none of them, and its best category as the
+    second.
+    """
     order = np.argsort(ids)
     own = order[np.searchsorted(np.array(ids)[order], outcome.labels_)]
     probability = outcome.probabilities_
     best, second = top_two(probability, own)
-    return Scores(best, gather(probability, best), second, gather(probability, second), outcome.novelty_)
+    none = outcome.labels_ == UNASSIGNED
+    first = np.where(probability.max(axis=1) > 0, probability.argmax(axis=1), -1)
+    best, second = np.where(none, -1, best), np.where(none, first, second)
+    of_none = np.clip(1 - probability.sum(axis=1, dtype=np.float64), 0, 1)
+    own_probability = np.where(none, of_none, gather(probability, best))
+    return Scores(best, own_probability, second, gather(probability, second), outcome.novelty_)
+
+
+def _same_seedlings(before: Seedlings | None, after: Seedlings | None) -> bool:
+    """Whether a session left them as they were; an empty set is none."""
+    if not before or not after:
+        return not before and not after
+    one, other = before.arrays(), after.arrays()
+    return all(np.array_equal(one[name], other[name]) for name in one)
 
 
 def _labelled(batch: Batch) -> tuple[Batch, list[str], Array]:

@@ -1,4 +1,4 @@
-"""What the files of a commit hold, as values: assignments, coarse positions, excerpts, posteriors, the model.
+"""What the files of a commit hold, as values: assignments, positions, excerpts, posteriors, seedlings, model.
 
 A value written to a commit and the same value read from it are equal, so nothing has to be read back.
 """
@@ -20,28 +20,36 @@ from vbcgcd.archive import archive_bytes, read_archive
 from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.knowledge import Knowledge, model_bytes, read_model
 from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.commits import to_json
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
 MODEL, SEGMENT = "model.safetensors", "posteriors.safetensors"
+SEEDLINGS = "seedlings.safetensors"
+#: What stands for the category of an item that has none.
+UNASSIGNED = -1
 #: Leading reduced dimensions that a coarse position keeps.
 SKETCH = 16
 SAMPLE_KIND, SAMPLE_VERSION = "vbcgcd-sample", 1
 SEGMENT_KIND, SEGMENT_VERSION = "vbcgcd-posteriors", 1
+SEEDLINGS_KIND, SEEDLINGS_VERSION = "vbcgcd-seedlings", 1
 
 __all__ = [
     "EXCERPTS",
     "MODEL",
     "SAMPLE",
+    "SEEDLINGS",
     "SEGMENT",
     "SKETCH",
     "TABLE",
+    "UNASSIGNED",
     "Assignments",
     "BaseModel",
     "Excerpts",
     "Sample",
+    "SeedlingBed",
     "Segment",
     "check_pyarrow",
     "read_content",
@@ -56,10 +64,11 @@ class Assignments:
     ----------
     reference : list of str (N,), or a column of Arrow
     category : int array (N,)
+        -1 for an item that fits none well enough.
     probability, second_probability, novelty : float array (N,)
-        Kept in single precision.
+        Kept in single precision. The probability of an unassigned item is that of belonging to none.
     second : int array (N,)
-        The next best category; -1 for none.
+        The next best category, of an unassigned item the best; -1 for none.
     """
 
     reference: Any
@@ -187,6 +196,26 @@ class Segment:
 
 
 @dataclass(frozen=True, eq=False)
+class SeedlingBed:
+    """All seedlings that there are after a commit."""
+
+    seedlings: Seedlings
+
+    def as_bytes(self) -> bytes:
+        """A safetensors archive."""
+        values = {"structure": self.seedlings.posterior.structure}
+        return archive_bytes(SEEDLINGS_KIND, SEEDLINGS_VERSION, self.seedlings.arrays(), values)
+
+    @classmethod
+    def read(cls, path: Path) -> SeedlingBed:
+        """From a file that holds `as_bytes`."""
+        arrays, values = read_archive(path, SEEDLINGS_KIND, SEEDLINGS_VERSION)
+        seedlings = Seedlings.from_arrays(arrays, values["structure"])
+        assert seedlings is not None  # a commit without any has no such file
+        return cls(seedlings)
+
+
+@dataclass(frozen=True, eq=False)
 class BaseModel:
     """What a base session learned: a file that ``CategoryDiscoverer.load`` reads too.
 
@@ -229,6 +258,7 @@ _READERS = {
     SAMPLE: Sample.read,
     EXCERPTS: Excerpts.read,
     SEGMENT: Segment.read,
+    SEEDLINGS: SeedlingBed.read,
     MODEL: BaseModel.read,
 }
 

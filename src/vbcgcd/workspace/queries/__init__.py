@@ -1,6 +1,7 @@
 """Questions about a workspace: plain functions of a snapshot."""
 
 from vbcgcd.workspace.queries.categories import count_items, get_category, list_categories
+from vbcgcd.workspace.queries.items import count_unassigned, unassigned_items
 from vbcgcd.workspace.queries.overview import get_config, overview
 from vbcgcd.workspace.queries.predictions import explain, predict
 from vbcgcd.workspace.queries.sessions import (
@@ -8,6 +9,7 @@ from vbcgcd.workspace.queries.sessions import (
     last_command,
     list_changes,
     list_commands,
+    list_seedlings,
     list_sessions,
     next_redo,
 )
@@ -15,6 +17,7 @@ from vbcgcd.workspace.queries.sources import item_contents
 
 __all__ = [
     "count_items",
+    "count_unassigned",
     "explain",
     "get_category",
     "get_config",
@@ -24,8 +27,10 @@ __all__ = [
     "list_categories",
     "list_changes",
     "list_commands",
+    "list_seedlings",
     "list_sessions",
     "next_redo",
     "overview",
     "predict",
+    "unassigned_items",
 ]

@@ -9,14 +9,17 @@ from numpy.typing import NDArray
 
 from vbcgcd.workspace.log.commits import Commit, to_json
 from vbcgcd.workspace.log.files import SAMPLE, SKETCH, TABLE
-from vbcgcd.workspace.queries import categories as queries
+from vbcgcd.workspace.queries import items as queries
 from vbcgcd.workspace.queries import sessions
-from vbcgcd.workspace.queries.categories import list_categories
+from vbcgcd.workspace.queries.categories import count_items, items_by_session, list_categories
 from vbcgcd.workspace.queries.sources import stored_excerpts
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import CategoryView, MapItem, Overview
 
 Array = NDArray[Any]
+
+#: Unassigned items that are shown, as a multiple of the doubtful items of a category.
+UNASSIGNED_ITEMS = 4
 
 __all__ = ["get_config", "overview"]
 
@@ -45,7 +48,7 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
             info,
             float(positions[row, 0]),
             float(positions[row, 1]),
-            queries.items_by_session(snapshot, info.id),
+            items_by_session(snapshot, info.id),
             queries.typical_items(snapshot, info.id, n_items),
             queries.doubtful_items(snapshot, info.id, n_items),
             tuple(excerpts.get(info.id, ())),
@@ -60,7 +63,7 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
         embedder=state.embedder,
         config=state.config,
         commit=snapshot.head.number,
-        items=queries.count_items(snapshot),
+        items=count_items(snapshot),
         bytes=sum(_bytes(commit) for commit in snapshot.history.commits),
         sessions=sessions.list_sessions(snapshot, undone=False),
         growth=sessions.category_growth(snapshot),
@@ -68,6 +71,9 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
         retired=tuple(info for info in infos if info.status != "live"),
         map=map_items,
         changes=sessions.list_changes(snapshot),
+        unassigned=queries.count_unassigned(snapshot),
+        unassigned_items=queries.unassigned_items(snapshot, UNASSIGNED_ITEMS * n_items),
+        seedlings=sessions.list_seedlings(snapshot),
     )
 
 

@@ -12,7 +12,7 @@ from vbcgcd.discovery.knowledge import Knowledge, is_rejected, log_probabilities
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.workspace.batch import Batch
-from vbcgcd.workspace.queries.categories import typical_samples
+from vbcgcd.workspace.queries.items import typical_samples
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import Candidate, Explanation, Predictions
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from vbcgcd.record import SessionRecord
 from vbcgcd.workspace.log.commits import SESSIONS, Commit, record_of
-from vbcgcd.workspace.queries.categories import commit_counts
+from vbcgcd.workspace.queries.items import commit_counts
 from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.values import CategoryCount, Changes, CommandInfo
+from vbcgcd.workspace.values import CategoryCount, Changes, CommandInfo, SeedlingInfo
 
 __all__ = [
     "category_growth",
@@ -14,6 +14,7 @@ __all__ = [
     "last_command",
     "list_changes",
     "list_commands",
+    "list_seedlings",
     "list_sessions",
     "next_redo",
 ]
@@ -49,6 +50,17 @@ def category_growth(snapshot: Snapshot) -> tuple[CategoryCount, ...]:
 def list_commands(snapshot: Snapshot) -> tuple[CommandInfo, ...]:
     """Every command that changed the workspace, first to last."""
     return tuple(_command(snapshot, commit) for commit in snapshot.history.commits)
+
+
+def list_seedlings(snapshot: Snapshot) -> tuple[SeedlingInfo, ...]:
+    """The groups that are too small or too doubtful to be a category yet, the largest first."""
+    if snapshot.state.seedlings is None or (seedlings := snapshot.knowledge.seedlings) is None:
+        return ()
+    infos = (
+        SeedlingInfo(round(float(rows)), int(since))
+        for rows, since in zip(seedlings.rows, seedlings.since, strict=True)
+    )
+    return tuple(sorted(infos, key=lambda info: (-info.items, info.since)))
 
 
 def last_command(snapshot: Snapshot) -> CommandInfo:

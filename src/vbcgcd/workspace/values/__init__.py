@@ -18,6 +18,7 @@ from vbcgcd.workspace.values.views import (
     ItemInfo,
     MapItem,
     Overview,
+    SeedlingInfo,
 )
 
 __all__ = [
@@ -37,5 +38,6 @@ __all__ = [
     "Overview",
     "Predictions",
     "ReportResult",
+    "SeedlingInfo",
     "UndoResult",
 ]

@@ -19,6 +19,7 @@ __all__ = [
     "ItemInfo",
     "MapItem",
     "Overview",
+    "SeedlingInfo",
 ]
 
 
@@ -135,9 +136,12 @@ class ItemInfo(Result):
     reference, source : str
     session : int
         Of a split, the last session before it.
-    probability, novelty : float
+    probability : float
+        Of its category; of an unassigned item, that it belongs to none of them.
+    novelty : float
     second : int or None
-        The next best category. If it was merged it is what it became, and None if that is the item's own.
+        The next best category, and the best one of an unassigned item. If it was merged it is what it
+        became, and None if that is the item's own.
     second_probability : float
     commit : int
         The commit that assigned the item.
@@ -157,6 +161,27 @@ class ItemInfo(Result):
     second: int | None
     second_probability: float
     commit: int = 0
+
+
+@dataclass(frozen=True)
+class SeedlingInfo(Result):
+    """A group that is too small or too doubtful to be a category yet.
+
+    Parameters
+    ----------
+    items : int
+        How many it has so far.
+    since : int
+        Session in which it began.
+
+    Examples
+    --------
+    >>> SeedlingInfo(items=5, since=2).as_json()
+    {'items': 5, 'since': 2}
+    """
+
+    items: int
+    since: int
 
 
 @dataclass(frozen=True)
@@ -294,6 +319,12 @@ class Overview(Result):
     map : tuple of MapItem
         A sample of the items of live categories.
     changes : Changes
+    unassigned : int
+        Items of sessions in effect that fit no category well enough.
+    unassigned_items : tuple of ItemInfo
+        The most novel of them.
+    seedlings : tuple of SeedlingInfo
+        The largest first.
 
     Examples
     --------
@@ -320,3 +351,6 @@ class Overview(Result):
     retired: tuple[CategoryInfo, ...]
     map: tuple[MapItem, ...]
     changes: Changes
+    unassigned: int
+    unassigned_items: tuple[ItemInfo, ...]
+    seedlings: tuple[SeedlingInfo, ...]

@@ -1,13 +1,8 @@
 import numpy as np
 
 from vbcgcd.workspace.log.files import Assignments
-from vbcgcd.workspace.queries.categories import (
-    category_sizes,
-    count_items,
-    doubtful_items,
-    items_by_session,
-    typical_items,
-)
+from vbcgcd.workspace.queries.categories import category_sizes, count_items, items_by_session
+from vbcgcd.workspace.queries.items import doubtful_items, typical_items
 
 
 def test_typical_and_doubtful_items_are_the_ends_of_the_table(animals):

@@ -1,0 +1,195 @@
+"""Queries about the items that sessions assigned: the typical, the doubtful and the unassigned ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.files import TABLE, UNASSIGNED, Assignments
+from vbcgcd.workspace.queries.sources import item_texts
+from vbcgcd.workspace.snapshot import Snapshot, State, once_per_snapshot
+from vbcgcd.workspace.values import ItemInfo
+
+Array = NDArray[Any]
+
+__all__ = [
+    "TypicalItems",
+    "assigning_commits",
+    "commit_counts",
+    "count_unassigned",
+    "doubtful_items",
+    "resolved_categories",
+    "session_of_commit",
+    "typical_items",
+    "typical_samples",
+    "unassigned_items",
+]
+
+
+@once_per_snapshot
+def assigning_commits(snapshot: Snapshot) -> list[Commit]:
+    """The commits in effect that assigned items: sessions and splits."""
+    return [commit for commit in snapshot.history.in_effect() if TABLE in commit.files]
+
+
+@once_per_snapshot
+def session_of_commit(snapshot: Snapshot) -> dict[int, int]:
+    """Session of each assigning commit; that of a split is the last one before it."""
+    sessions: dict[int, int] = {}
+    session = -1
+    for commit in assigning_commits(snapshot):
+        session = commit.changes.get("session", session)
+        sessions[commit.number] = session
+    return sessions
+
+
+def commit_counts(commit: Commit, state: State) -> dict[int, int]:
+    """Items of a commit in each category, merged ones resolved."""
+    counts: dict[int, int] = {}
+    for category, count in commit.summary.get("counts", {}).items():
+        now = state.resolve(int(category))
+        counts[now] = counts.get(now, 0) + count
+    return counts
+
+
+def typical_items(snapshot: Snapshot, category: int, n: int) -> tuple[ItemInfo, ...]:
+    """The surest items, and of equally sure ones the least novel."""
+    columns = _columns(snapshot)
+    return _first(
+        snapshot, category, n, lambda rows: (columns.novelty[rows], -np.round(columns.probability[rows], 2))
+    )
+
+
+def doubtful_items(snapshot: Snapshot, category: int, n: int) -> tuple[ItemInfo, ...]:
+    """The items whose next category is nearly as probable."""
+    columns = _columns(snapshot)
+    return _first(snapshot, category, n, lambda rows: (-columns.novelty[rows], columns.margin[rows]))
+
+
+def unassigned_items(
+    snapshot: Snapshot, n: int | None = None, *, session: int | None = None
+) -> tuple[ItemInfo, ...]:
+    """The items that fit no category well enough, the most novel first.
+
+    They stay unassigned whatever later sessions find; ``predict`` says where they belong now.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    n : int, optional
+        At most so many; all by default.
+    session : int, optional
+        Only those of this session.
+    """
+    columns, rows = _columns(snapshot), _members(snapshot).get(UNASSIGNED, np.empty(0, dtype=np.int64))
+    if session is not None:
+        sessions = session_of_commit(snapshot)
+        of_table = np.array([sessions[commit.number] for commit in assigning_commits(snapshot)], dtype=int)
+        rows = rows[of_table[columns.table[rows]] == session]
+    order = np.argsort(-columns.novelty[rows], kind="stable")[:n]
+    return tuple(_item(snapshot, int(row)) for row in rows[order])
+
+
+def count_unassigned(snapshot: Snapshot) -> int:
+    """Items of sessions in effect that fit no category well enough."""
+    return sum(int(commit.summary.get("unassigned", 0)) for commit in assigning_commits(snapshot))
+
+
+def resolved_categories(state: State, categories: Array) -> Array:
+    """Categories of items, merged ones resolved, int array (N,)."""
+    different, places = np.unique(categories, return_inverse=True)
+    return np.array([state.resolve(int(i)) for i in different], dtype=np.int64)[places]
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """All assigned items side by side, arrays (N,); ``table`` and ``row`` say where each one is."""
+
+    table: Array
+    row: Array
+    category: Array
+    probability: Array
+    second: Array
+    second_probability: Array
+    margin: Array
+    novelty: Array
+
+
+@once_per_snapshot
+def _columns(snapshot: Snapshot) -> _Columns:
+    tables: list[Assignments] = [snapshot.content(c, TABLE) for c in assigning_commits(snapshot)]
+
+    def joined(name: str) -> Array:
+        return np.concatenate([getattr(table, name) for table in tables] or [np.empty(0)])
+
+    rows: list[Array] = [np.arange(len(table)) for table in tables]
+    category = resolved_categories(snapshot.state, joined("category"))
+    second = resolved_categories(snapshot.state, joined("second"))
+    probability, second_probability = joined("probability"), joined("second_probability")
+    # If the next category was merged with the item's own, both probabilities are those of its own.
+    own = second == category
+    return _Columns(
+        table=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
+        row=np.concatenate(rows or [np.empty(0)]),
+        category=category,
+        probability=probability,
+        second=np.where(own, -1, second),
+        second_probability=np.where(own, 0.0, second_probability),
+        margin=probability + np.where(own, second_probability, -second_probability),
+        novelty=joined("novelty"),
+    )
+
+
+@once_per_snapshot
+def _members(snapshot: Snapshot) -> dict[int, Array]:
+    """Rows of each category in the columns."""
+    category = _columns(snapshot).category
+    order = np.argsort(category, kind="stable")
+    different, starts = np.unique(category[order], return_index=True)
+    return {int(i): rows for i, rows in zip(different, np.split(order, starts[1:]), strict=False)}
+
+
+def _first(snapshot: Snapshot, category: int, n: int, keys: Callable[[Array], Any]) -> tuple[ItemInfo, ...]:
+    rows = _members(snapshot).get(category)
+    if rows is None:
+        return ()
+    return tuple(_item(snapshot, int(row)) for row in rows[np.lexsort(keys(rows))[:n]])
+
+
+def _item(snapshot: Snapshot, row: int) -> ItemInfo:
+    columns = _columns(snapshot)
+    commit = assigning_commits(snapshot)[columns.table[row]]
+    second = int(columns.second[row])
+    return ItemInfo(
+        snapshot.content(commit, TABLE).name_of(columns.row[row]),
+        commit.summary["source"],
+        session_of_commit(snapshot)[commit.number],
+        float(columns.probability[row]),
+        float(columns.novelty[row]),
+        None if second < 0 else second,
+        float(columns.second_probability[row]),
+        commit.number,
+    )
+
+
+class TypicalItems(NamedTuple):
+    """Typical items of a category: references, texts if they were asked for, and sources."""
+
+    references: tuple[str, ...]
+    texts: tuple[str, ...]
+    sources: tuple[str, ...]
+
+
+def typical_samples(snapshot: Snapshot, category: int, n: int, *, texts: bool) -> TypicalItems:
+    """The ``n`` most typical items of a category, with their texts if asked for."""
+    items = typical_items(snapshot, category, n)
+    return TypicalItems(
+        tuple(item.reference for item in items),
+        tuple(item_texts(snapshot, items)) if texts else (),
+        tuple(item.source for item in items),
+    )
