@@ -1,6 +1,7 @@
 """What tests of the estimator share: problems, checks of answers and records, pairwise arrays."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -8,6 +9,8 @@ from scipy.optimize import linear_sum_assignment
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture
+from vbcgcd.discovery.seedlings import Seedlings
+from vbcgcd.discovery.session import run_session
 
 PARTS = ["mean", "kappa", "nu", "factor"]
 NAMES = np.array(["zero", "one", "two", "three", "four", "five"])
@@ -114,3 +117,54 @@ def rays(n_known_rows, n_novel_rows, *, n_known=4, n_novel=3, seed=0, noise=0.25
 
 def mixture_of(rows, means, kind="direction", sharpness=30.0, **options):
     return Mixture.of(rows, means, Geometry(kind, sharpness), **options)
+
+
+#: What `leaving` says to a user.
+WARNING = "The labels are too few to judge the number of categories."
+
+
+def leaving(n_unassigned, sizes, *, grown=False):
+    """A `run_session` that leaves the first rows unassigned and has seedlings of these sizes.
+
+    With ``grown``, the first novel category grew from a seedling of the session before. No size leaves no
+    seedlings, and None leaves those that there were.
+    """
+
+    def session(rows, knowledge, options, **arguments):
+        after, record = run_session(rows, replace(knowledge, seedlings=None), options, **arguments)
+        labels, probabilities = record.labels_.copy(), record.probabilities_.copy()
+        labels[:n_unassigned] = -1
+        probabilities[:n_unassigned] *= 0.25
+        present, counts = np.unique(labels[labels >= 0], return_counts=True)
+        seedlings = knowledge.seedlings
+        if sizes is not None:
+            seedlings = _seedlings(after.posterior, sizes, arguments["session"]) if sizes else None
+        record = replace(
+            record,
+            labels_=labels,
+            probabilities_=probabilities,
+            counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
+            unassigned=n_unassigned,
+            seedlings=() if seedlings is None else tuple(round(n) for n in seedlings.rows.tolist()),
+            grown=dict.fromkeys(list(record.novel)[:1], arguments["session"] - 1) if grown else {},
+            warnings=(WARNING,),
+        )
+        return replace(after, seedlings=seedlings), record
+
+    return session
+
+
+def _seedlings(posterior, sizes, session):
+    rows = np.array(sizes, dtype=float)
+    return Seedlings(
+        posterior.take(np.arange(len(sizes)) % len(posterior)),
+        rows,
+        2 * rows,
+        np.full(len(sizes), session),
+    )
+
+
+def assert_same_seedlings(have, want):
+    for name, array in want.arrays().items():
+        np.testing.assert_array_equal(have.arrays()[name], array)
+        assert have.arrays()[name].dtype == array.dtype

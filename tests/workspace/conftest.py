@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from support import leaving
 from vbcgcd.workspace import Workspace
 
 MODEL = {"count": "evidence", "n_components": 6, "prior_strength": 20.0}
@@ -55,6 +56,17 @@ def template(blobs, tmp_path_factory):
 def animals(template, tmp_path):
     """A copy of the template, open."""
     return Workspace.open(shutil.copytree(template, tmp_path / "animals"))
+
+
+@pytest.fixture
+def leave(monkeypatch):
+    """Function as `support.leaving`: sessions from now on leave items unassigned, and seedlings."""
+
+    def use(*arguments, **options):
+        place = "vbcgcd.workspace.commands.sessions.run_session"
+        monkeypatch.setattr(place, leaving(*arguments, **options))
+
+    return use
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from vbcgcd.cli import batches, categories, common, embed, settings, study, workspace
+from vbcgcd.cli import batches, categories, common, embed, settings, study, unassigned, workspace
 
 _HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
@@ -26,6 +26,7 @@ app.command(rich_help_panel=_WORK)(workspace.export)
 app.command("import", rich_help_panel=_WORK)(workspace.import_)
 app.command(rich_help_panel=_LOOK)(workspace.status)
 app.command(rich_help_panel=_LOOK)(batches.explain)
+app.command(rich_help_panel=_LOOK)(unassigned.unassigned)
 app.command(rich_help_panel=_LOOK)(workspace.sessions)
 app.command(rich_help_panel=_LOOK)(workspace.report)
 app.command(rich_help_panel=_LOOK)(workspace.verify)

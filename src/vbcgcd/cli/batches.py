@@ -98,6 +98,8 @@ def discover(
 
     Known categories do not change.
     Novel ones get an automatic name, which you can change.
+    Items that fit no category well enough stay unassigned;
+    groups that are too small or too doubtful wait as seedlings until later batches add to them.
 
     Example: vbcgcd discover monday.csv
 
@@ -122,6 +124,8 @@ def discover(
         first = max(record.novel, key=lambda i: record.counts.get(i, 0))
         rename, look = (f"vbcgcd categories {word} {first}" for word in ("rename", "show"))
         following = [f"{rename} 'a name'", look, "vbcgcd undo"]
+    if record.unassigned:
+        following.append("vbcgcd unassigned")
 
     def render() -> Any:
         novel = here.categories(n_samples=3, items=True, only=record.novel) if record.novel else ()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer(invoke_without_command=True)
 OPERATIONS = ("rename", "merge", "split", "drop")
 
-__all__ = ["app"]
+__all__ = ["app", "texts_of"]
 
 
 class Order(StrEnum):
@@ -77,7 +77,13 @@ def categories(
     here = a.open_workspace(workspace)
     every = here.categories(n_samples=3, retired=everything, items=True)
     matches = sorted((info for info in every if _matches(info, find)), key=_KEYS[sort])
-    finish({"categories": matches}, as_json, lambda: show.categories(matches, total=len(every)))
+    n_unassigned, seedlings = here.count_unassigned(), here.seedlings()
+    values = {"categories": matches, "unassigned": n_unassigned, "seedlings": seedlings}
+
+    def render() -> Any:
+        return show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
+
+    finish(values, as_json, render, steps=["vbcgcd unassigned"] if n_unassigned else [])
 
 
 def _refuse_options_before(ctx: typer.Context) -> None:
@@ -120,7 +126,7 @@ def show(
         return
     overview = here.overview(n_items=n, n_map=0)
     view = next(view for view in overview.categories if view.info.id == entry.id)
-    texts = _texts(here, (*view.typical, *view.doubtful))
+    texts = texts_of(here, (*view.typical, *view.doubtful))
     infos = (*(view.info for view in overview.categories), *overview.retired)
     names = {info.id: info.name for info in infos}
     values = view.as_json()
@@ -130,7 +136,7 @@ def show(
     finish(values, as_json, lambda: render.category(view, names, texts), steps=[rename])
 
 
-def _texts(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:
+def texts_of(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:
     """Texts of items by commit and reference, "" where they are no longer available."""
     contents = here.item_contents(items)
     return {(item.commit, item.reference): part.text for item, part in zip(items, contents, strict=True)}

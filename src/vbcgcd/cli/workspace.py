@@ -215,6 +215,8 @@ def _status(here: Workspace) -> dict[str, Any]:
         "labelled": len(live) - discovered,
         "discovered": discovered,
         "items": here.count_items(),
+        "unassigned": here.count_unassigned(),
+        "seedlings": [seedling.as_json() for seedling in here.seedlings()],
         "sessions": len(records),
         "last_session": None
         if last is None

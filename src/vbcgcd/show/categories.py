@@ -1,4 +1,4 @@
-"""Categories: the list, one in full, and what a change to them did."""
+"""Categories: the list, one in full, what a change to them did, and the items that belong to none."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from vbcgcd.show.sessions import waiting
 from vbcgcd.words import (
     NAMED_BY,
     add_row,
@@ -24,13 +25,29 @@ from vbcgcd.words import (
 )
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo
+    from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
 
-__all__ = ["categories", "category", "change", "retired_category"]
+__all__ = ["categories", "category", "change", "retired_category", "unassigned"]
 
 
-def categories(infos: Sequence[CategoryInfo], *, total: int) -> RenderableType:
-    """One line for each category; ``total`` is how many there are without a search."""
+def categories(
+    infos: Sequence[CategoryInfo],
+    *,
+    total: int,
+    n_unassigned: int = 0,
+    seedlings: Sequence[SeedlingInfo] = (),
+) -> RenderableType:
+    """One line for each category, and one about the items that belong to none.
+
+    Parameters
+    ----------
+    infos : sequence of CategoryInfo
+    total : int
+        How many there are without a search.
+    n_unassigned : int
+        Unassigned items of all sessions.
+    seedlings : sequence of SeedlingInfo
+    """
     if not infos:
         return Text("No category matches." if total else "No categories yet.")
     table = grid(">id", "**name", ">items", ">session", ">spread", "**nearest", "***typical items")
@@ -52,7 +69,50 @@ def categories(infos: Sequence[CategoryInfo], *, total: int) -> RenderableType:
     count = count if len(infos) == total else f"{len(infos):,} of {count}"
     legend = "session: the one that added it; spread: how widely its items scatter, usually near 1"
     legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
-    return Group(table, Text(f"{count}. {legend}.", style="dim"))
+    rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
+    return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
+
+
+def unassigned(
+    items: Sequence[ItemInfo],
+    names: Mapping[int, str],
+    texts: Mapping[tuple[int, str], str],
+    *,
+    total: int,
+    seedlings: Sequence[SeedlingInfo] = (),
+) -> RenderableType:
+    """The items that fit no category well enough, and the seedlings.
+
+    Parameters
+    ----------
+    items : sequence of ItemInfo
+        The most novel first.
+    names : mapping of id -> name
+        Of live and retired categories.
+    texts : mapping of (commit, reference) -> str
+        Texts of the items, where they are available.
+    total : int
+        How many there are, shown or not.
+    seedlings : sequence of SeedlingInfo
+    """
+    parts: list[RenderableType] = [] if total else [Text("Every item has a category.")]
+    if items:
+        parts.append(_items(items, names, texts, second=True, own=False))
+        legend = "prob.: that of the best category; novelty: near 1 for items of no category"
+        parts.append(Text(f"{legend}.", style="dim"))
+    if total > len(items):
+        parts.append(Text(f"... and {plural(total - len(items), 'more item')}", style="dim"))
+    return Group(*parts, *(Text(line) for line in _rest(total, seedlings)))
+
+
+def _rest(n_unassigned: int, seedlings: Sequence[SeedlingInfo]) -> list[str]:
+    """What belongs to no category, in a line each."""
+    lines = []
+    if n_unassigned:
+        lines.append(f"{plural(n_unassigned, 'item is', 'items are')} unassigned.")
+    if seedlings:
+        lines.append(f"{waiting([seedling.items for seedling in seedlings])}.")
+    return lines
 
 
 def category(
@@ -124,18 +184,25 @@ def _facts(view: CategoryView) -> Table:
 
 
 def _items(
-    items: Sequence[ItemInfo], names: Mapping[int, str], texts: Mapping[tuple[int, str], str], *, second: bool
+    items: Sequence[ItemInfo],
+    names: Mapping[int, str],
+    texts: Mapping[tuple[int, str], str],
+    *,
+    second: bool,
+    own: bool = True,
 ) -> Table:
+    """A line for each item; without ``own``, items that have no category of their own."""
     words = ["*****text"] if any(texts.values()) else []
-    runner_up = ["**second choice", ">prob."] if second else []
-    table = grid("item" if words else "**item", *words, ">prob.", *runner_up, ">novelty", ">session")
+    runner_up = ["**second choice" if own else "**best category", ">prob."] if second else []
+    first = [">prob."] if own else []
+    table = grid("item" if words else "**item", *words, *first, *runner_up, ">novelty", ">session")
     for item in items:
         text = [texts.get((item.commit, item.reference), "")] if words else []
         other = "" if item.second is None else names.get(item.second, str(item.second))
         others = [other, number(item.second_probability) if other else ""] if second else []
         name = user_text(item_name(item.reference, item.source), limit=40 if words else 400)
-        probability = number(item.probability)
-        add_row(table, name, *text, probability, *others, number(item.novelty), str(item.session))
+        probability = [number(item.probability)] if own else []
+        add_row(table, name, *text, *probability, *others, number(item.novelty), str(item.session))
     return table
 
 

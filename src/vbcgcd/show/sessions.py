@@ -52,6 +52,7 @@ SETTINGS = {
 #: Labelled categories with fewer items than this are pointed out.
 FEW = 5
 _SHORT = 60
+_ALL_KNOWN = "all items are in known ones"
 
 __all__ = [
     "SETTINGS",
@@ -65,6 +66,7 @@ __all__ = [
     "settings",
     "status",
     "undo",
+    "waiting",
 ]
 
 
@@ -90,7 +92,8 @@ def session(
     seconds = record.seconds if seconds is None else seconds
     if record.command == "learn":
         return Group(*map(Text, _labelled(record, seconds, updated)))
-    parts: list[RenderableType] = [*map(Text, _unlabelled(record, seconds))]
+    parts: list[RenderableType] = [*map(Text, [*_unlabelled(record, seconds), *_left_over(record)])]
+    parts += [Text(f"Warning: {one_line(warning)}", style="yellow") for warning in record.warnings]
     if categories:
         parts += [Text(), category_table(categories, record.counts)]
     return Group(*parts)
@@ -123,7 +126,8 @@ def _unlabelled(record: SessionRecord, seconds: float) -> list[str]:
     items = plural(record.rows, "item") + _source(record, "from")
     lines = [f"Session {record.session}: {items} ({seconds:.1f} s).", *_columns(record)]
     if not record.n_novel:
-        return [*lines, f"No novel categories ({how}); all items are in known ones."]
+        known = f"{plural(record.known_rows, 'item is', 'items are')} in known ones"
+        return [*lines, f"No novel categories ({how}); {known if record.unassigned else _ALL_KNOWN}."]
     novel = plural(record.n_novel, "novel category", "novel categories")
     lines.append(
         f"{record.known_rows:,} are in known categories and {record.novel_rows:,} in {novel} ({how})."
@@ -133,11 +137,48 @@ def _unlabelled(record: SessionRecord, seconds: float) -> list[str]:
     return lines
 
 
+def _left_over(record: SessionRecord) -> list[str]:
+    """Unassigned items, seedlings, and the categories that grew from seedlings."""
+    lines = []
+    if record.unassigned:
+        unassigned = plural(record.unassigned, "item is", "items are")
+        lines.append(f"{unassigned} unassigned (not a good enough fit for any category).")
+    if record.seedlings:
+        lines.append(f"{waiting(record.seedlings)}.")
+    if record.grown:
+        grown = plural(len(record.grown), "category", "categories")
+        names = [
+            f"{one_line(record.novel.get(category, category), 60)} (since session {since})"
+            for category, since in record.grown.items()
+        ]
+        lines.append(f"{grown} grew from {_seedling(len(record.grown))}: {series(names, most=5)}.")
+    return lines
+
+
+def waiting(items: Sequence[int]) -> str:
+    """Seedlings in words; ``items`` of each.
+
+    Examples
+    --------
+    >>> waiting([5, 4, 3]), waiting([1])
+    ('3 seedlings wait for more items (5, 4 and 3 so far)', '1 seedling waits for more items (1 so far)')
+    """
+    seedlings = plural(len(items), "seedling waits", "seedlings wait")
+    return f"{seedlings} for more items ({series([f'{n:,}' for n in items], most=8)} so far)"
+
+
+def _seedling(n: int) -> str:
+    return "a seedling" if n == 1 else "seedlings"
+
+
 def sessions(records: Sequence[SessionRecord]) -> RenderableType:
     """One line for each session."""
     if not records:
         return Text("No sessions yet.")
-    table = grid(">no.", ">date", "command", "*source", ">items", ">known", ">novel", ">added", ">no fit")
+    some = any(record.unassigned for record in records)
+    unassigned = [">unassigned"] if some else []
+    columns = [">items", ">known", ">novel", *unassigned, ">added", ">no fit"]
+    table = grid(">no.", ">date", "command", "*source", *columns)
     for record in records:
         add_row(
             table,
@@ -148,14 +189,16 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
             f"{record.rows:,}",
             f"{record.known_rows:,}",
             f"{record.novel_rows:,}",
+            *([f"{record.unassigned:,}"] if some else []),
             f"{'~' if record.estimated else ''}{record.n_novel}",
             "-" if record.flagged is None else percent(record.flagged),
             style="dim" if record.undone else "",
         )
     legend = (
-        "known, novel: items in categories known before the session, and in those it added; added: number of "
-        "those categories, ~ if estimated; no fit: items that fit no known category (novelty above 0.95), "
-        "measured before an unlabelled session and after a labelled one."
+        "known, novel: items in categories known before the session, and in those it added; "
+        f"{'unassigned: items in none of them; ' if some else ''}added: number of those categories, ~ if "
+        "estimated; no fit: items that fit no known category (novelty above 0.95), measured before an "
+        "unlabelled session and after a labelled one."
     )
     return Group(table, Text(legend, style="dim"))
 
@@ -223,7 +266,11 @@ def status(values: Mapping[str, Any]) -> RenderableType:
             "workspace": values["workspace"],
             "categories": f"{values['categories']:,} ({values['labelled']:,} labelled, "
             f"{values['discovered']:,} discovered)",
-            "items": f"{values['items']:,}",
+            "items": f"{values['items']:,}"
+            + (f" assigned, {values['unassigned']:,} unassigned" if values["unassigned"] else ""),
+            "seedlings": waiting([seedling["items"] for seedling in values["seedlings"]])
+            if values["seedlings"]
+            else "",
             "embedder": ""
             if embedder is None
             else f"{embedder['name']} ({embedder['kind']}, {embedder['dimension']} dimensions)",

@@ -78,3 +78,40 @@ def test_the_number_of_items_does_not_depend_on_what_became_of_their_categories(
     for _ in range(4):
         animals.undo()
     assert animals.count_items() == animals.overview().items == 90
+
+
+def test_unassigned_items_are_the_most_novel_first_and_belong_to_no_category(animals, blobs, leave):
+    leave(7, [])
+    animals.discover(blobs.probe + 9, n_novel=1)
+    leave(3, [])
+    animals.discover(blobs.probe - 9, n_novel=0)
+    items = animals.unassigned()
+    assert len(items) == animals.count_unassigned() == 10
+    assert animals.unassigned(4) == items[:4]
+    novelty = [item.novelty for item in items]
+    assert novelty == sorted(novelty, reverse=True)
+    for session, n in ((0, 0), (2, 7), (3, 3)):
+        of_session = animals.unassigned(session=session)
+        assert {item.reference for item in of_session} == {str(row) for row in range(n)}
+        assert {item.session for item in of_session} <= {session}
+        assert animals.count_unassigned(session=session) == n
+    assert (
+        animals.count_items()
+        == 190 + 2 * len(blobs.probe) - 10
+        == sum(category_sizes(animals.snapshot()).values())
+    )
+    assert -1 not in category_sizes(animals.snapshot())
+
+
+def test_the_best_category_of_an_unassigned_item_is_what_it_became(animals, blobs, leave):
+    leave(len(blobs.rows), [])
+    animals.discover(blobs.rows, n_novel=0)
+    best = {item.reference: item.second for item in animals.unassigned()}
+    assert {0, 1} <= set(best.values())
+    merged = next(iter(animals.merge([0, 1]).categories))
+    now = {item.reference: item.second for item in animals.unassigned()}
+    assert now == {reference: {0: merged, 1: merged}.get(i, i) for reference, i in best.items()}
+
+
+def test_nothing_is_unassigned_before_the_first_session(fresh):
+    assert (fresh.unassigned(), fresh.count_unassigned(), fresh.seedlings()) == ((), 0, ())

@@ -95,9 +95,13 @@ def unassigned_items(
     return tuple(_item(snapshot, int(row)) for row in rows[order])
 
 
-def count_unassigned(snapshot: Snapshot) -> int:
-    """Items of sessions in effect that fit no category well enough."""
-    return sum(int(commit.summary.get("unassigned", 0)) for commit in assigning_commits(snapshot))
+def count_unassigned(snapshot: Snapshot, *, session: int | None = None) -> int:
+    """Items of all sessions in effect, or of one, that fit no category well enough."""
+    return sum(
+        int(commit.summary.get("unassigned", 0))
+        for commit in assigning_commits(snapshot)
+        if session is None or commit.changes.get("session") == session
+    )
 
 
 def resolved_categories(state: State, categories: Array) -> Array:

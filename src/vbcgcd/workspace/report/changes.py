@@ -47,6 +47,8 @@ class News:
         Categories that are no longer live, and what became of them.
     growth : tuple of Growth
         The categories known before that gained most.
+    warnings : tuple of str
+        What the last session could not judge.
     """
 
     lead: str
@@ -56,6 +58,7 @@ class News:
     renamed: tuple[tuple[Card | None, str, str], ...] = ()
     retired: tuple[tuple[CategoryInfo, str], ...] = ()
     growth: tuple[Growth, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def largest_gain(self) -> int:
@@ -88,6 +91,7 @@ def news(content: Content) -> News:
             (info, became(content, info)) for info in content.overview.retired if info.id in changes.retired
         ),
         tuple(sorted(growth, key=lambda each: (-each.gained, each.card.info.id))[:GROWN_ROWS]),
+        last.warnings,
     )
 
 
@@ -114,14 +118,30 @@ def _lead(session: SessionRecord) -> str:
         if session.known_rows:
             sentence += f"; {session.known_rows:,} of them belong to categories that were known before"
         return f"{sentence}."
+    assigned, rest = plural(session.rows - session.unassigned, "item"), _rest(session)
     if not session.novel:
-        return f"{place} assigned {plural(session.rows, 'item')}, all to known categories."
+        return f"{place} assigned {assigned}, all to known categories.{rest}"
     number = "the number was estimated" if session.estimated else "as requested"
     return (
-        f"{place} assigned {plural(session.rows, 'item')}: {session.known_rows:,} to known categories and "
+        f"{place} assigned {assigned}: {session.known_rows:,} to known categories and "
         f"{session.novel_rows:,} to {plural(session.n_novel, 'novel category', 'novel categories')} "
-        f"({number})."
+        f"({number}).{rest}"
     )
+
+
+def _rest(session: SessionRecord) -> str:
+    """Sentences on the items that have no category, and on the categories that had none before."""
+    sentences = []
+    if session.unassigned:
+        sentences.append(f"{plural(session.unassigned, 'item fits', 'items fit')} no category well enough.")
+    if session.seedlings:
+        sentences.append(
+            f"{plural(len(session.seedlings), 'seedling waits', 'seedlings wait')} for more items."
+        )
+    if session.grown:
+        grown = plural(len(session.grown), "novel category", "novel categories")
+        sentences.append(f"{grown} grew from {'a seedling' if len(session.grown) == 1 else 'seedlings'}.")
+    return "".join(f" {sentence}" for sentence in sentences)
 
 
 def recent(content: Content) -> Sequence[str]:

@@ -31,7 +31,7 @@ class Spread:
 
 
 def session_chart(sessions: Sequence[SessionRecord], *, width: float, height: float) -> Markup:
-    """Items of each session as bars: labelled, or stacked of known and novel categories.
+    """Items of each session as bars: labelled, or stacked of known and novel categories and unassigned ones.
 
     A first session much larger than all others is drawn broken, with its number.
 
@@ -69,6 +69,9 @@ def _bar(
     else:
         parts = [("known", float(session.known_rows)), ("novel", float(session.novel_rows))]
         tip += f", {session.known_rows:,} of known categories, {session.novel_rows:,} of novel ones"
+        if session.unassigned:
+            parts.append(("unassigned", float(session.unassigned)))
+            tip += f", {session.unassigned:,} unassigned"
     marks, below = [element("title", tip)], 0.0
     for css, value in parts:
         value = value if cut is None else cut

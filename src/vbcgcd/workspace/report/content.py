@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from vbcgcd.record import SessionRecord
 from vbcgcd.words import NAMED_BY, source_name
+from vbcgcd.workspace.log.files import UNASSIGNED
 from vbcgcd.workspace.report.charts import Spread, sparkline
 from vbcgcd.workspace.values import CategoryInfo, CategoryView, ItemContent, ItemInfo, Overview
 
@@ -41,7 +42,7 @@ class ItemLine:
 
 @dataclass(frozen=True)
 class Card:
-    """A category as it is shown."""
+    """A category as it is shown; ``since`` is the session in which the seedling that it grew from began."""
 
     info: CategoryInfo
     css: str
@@ -50,6 +51,7 @@ class Card:
     spark: Markup
     typical: tuple[ItemLine, ...]
     doubtful: tuple[ItemLine, ...]
+    since: int | None = None
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,9 @@ class Content:
             info.id: info.name for info in (*(v.info for v in overview.categories), *overview.retired)
         }
         self.live = frozenset(view.info.id for view in overview.categories)
+        self.grown: Mapping[int, int] = {
+            category: since for session in overview.sessions for category, since in session.grown.items()
+        }
 
     @cached_property
     def cards(self) -> dict[int, Card]:
@@ -121,6 +126,11 @@ class Content:
             ordered = sorted(cards, key=lambda card: (-card.info.birth, -card.info.size, card.info.id))
             groups.append(Group(births, only, css, labelled, tuple(ordered)))
         return tuple(sorted(groups, key=lambda group: (group.labelled, -group.births[-1])))
+
+    @cached_property
+    def unassigned(self) -> tuple[ItemLine, ...]:
+        """The most novel of the items that have no category, each with the category that fits best."""
+        return tuple(self._line(item, UNASSIGNED) for item in self.overview.unassigned_items)
 
     @property
     def by_name(self) -> list[Card]:
@@ -173,6 +183,7 @@ class Content:
             sparkline(view.by_session, numbers),
             self._typical(view),
             tuple(self._line(item, info.id) for item in unsure),
+            self.grown.get(info.id),
         )
 
     def _typical(self, view: CategoryView) -> tuple[ItemLine, ...]:
