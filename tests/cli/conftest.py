@@ -10,6 +10,7 @@ import pytest
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from support import leaving
 from vbcgcd.cli import app
 
 MODEL = ("--set", "model.count=evidence", "--set", "model.n_components=6", "--set", "model.prior_strength=20")
@@ -112,6 +113,17 @@ def animals(template, place, monkeypatch):
     shutil.copytree(template, place, dirs_exist_ok=True)
     monkeypatch.chdir(place / "animals")
     return place / "animals"
+
+
+@pytest.fixture
+def leave(monkeypatch):
+    """Function as `support.leaving`: sessions from now on leave items unassigned, and seedlings."""
+
+    def use(*arguments, **options):
+        place = "vbcgcd.workspace.commands.sessions.run_session"
+        monkeypatch.setattr(place, leaving(*arguments, **options))
+
+    return use
 
 
 def sentences(word, n, seed):

@@ -3,7 +3,7 @@ from rich.console import Console
 
 from vbcgcd.show import categories as show
 from vbcgcd.words import NAMED_BY
-from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo
+from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
 
 
 def text(renderable):
@@ -51,6 +51,28 @@ def test_the_list_counts_what_it_shows():
     retired = text(show.categories([info(3), info(4, status="split", into=(5, 6))], total=2))
     assert "split into 5 and 6" in retired
     assert "grey: retired" in retired
+
+
+def test_the_list_ends_with_what_belongs_to_no_category():
+    seedlings = [SeedlingInfo(5, 2), SeedlingInfo(1, 1)]
+    page = text(show.categories([info(3)], total=1, n_unassigned=1200, seedlings=seedlings))
+    assert "1,200 items are unassigned" in page
+    assert "2 seedlings wait for more items (5 and 1 so far)" in page
+    nothing = text(show.categories([info(3)], total=1))
+    assert "unassigned" not in nothing
+    assert "seedling" not in nothing
+
+
+def test_unassigned_items_show_their_best_category():
+    items = [
+        ItemInfo("7", "d.csv", 1, 0.8, 0.99, 1, 0.15, commit=2),
+        ItemInfo("8", "d.csv", 1, 1.0, 0.98, None, 0.0, commit=2),
+    ]
+    page = text(show.unassigned(items, {1: "dog"}, {(2, "7"): "hello [x]"}, total=5))
+    assert "7 hello [x] dog 0.15 0.99 1" in page
+    assert "3 more items" in page
+    assert "5 items are unassigned" in page
+    assert text(show.unassigned([], {}, {}, total=0)) == "Every item has a category."
 
 
 @pytest.mark.parametrize("named_by", NAMED_BY)

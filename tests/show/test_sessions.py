@@ -97,6 +97,43 @@ def test_a_session_without_novel_categories_says_so():
     assert "No novel categories (number estimated)" in text(show.session(record))
 
 
+LEFT = dataclasses.replace(
+    DISCOVERED,
+    counts={0: 688, 2: 100, 3: 400},
+    unassigned=12,
+    seedlings=(5, 4, 3),
+    grown={3: 1},
+    warnings=("Too few labels to judge [the number].",),
+)
+
+
+def test_what_a_session_left_is_told():
+    page = text(show.session(LEFT))
+    assert "688 are in known categories and 500 in 2 novel categories" in page
+    assert "12 items are unassigned" in page
+    assert "3 seedlings wait for more items (5, 4 and 3 so far)" in page
+    assert "1 category grew from a seedling: novel-3 (since session 1)" in page
+    assert LEFT.warnings[0] in page
+    nothing = text(show.session(DISCOVERED))
+    assert not any(word in nothing for word in ("unassigned", "seedling", "Warning"))
+
+
+def test_without_novel_categories_not_all_items_need_be_in_known_ones():
+    record = dataclasses.replace(LEFT, novel={}, counts={0: 1188}, grown={})
+    page = text(show.session(record))
+    assert "1,188 items are in known ones" in page
+    assert "12 items are unassigned" in page
+
+
+@pytest.mark.parametrize("width", [80, 100])
+def test_the_history_counts_unassigned_items_where_there_are_any(width):
+    table = lines(show.sessions([LEARNED, LEFT]), width)
+    assert max(map(len, table)) <= width
+    assert table[2].split()[-7:-2] == ["40", "0", "40", "0", "2"]
+    assert table[3].split()[-7:-2] == ["1,200", "688", "500", "12", "~2"]
+    assert "unassigned" not in text(show.sessions([LEARNED, DISCOVERED]))
+
+
 @pytest.mark.parametrize("width", [80, 100])
 def test_the_history_has_one_line_per_session(width):
     undone = dataclasses.replace(DISCOVERED, session=2, undone=True, flagged=None, estimated=False)

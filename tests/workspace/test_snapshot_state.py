@@ -53,6 +53,16 @@ def test_an_undo_restores_all_but_the_counters(history):
     assert [c.number for c in history.in_effect()] == [1, 2, 3]
 
 
+def test_seedlings_are_those_of_the_last_commit_that_changed_them(history):
+    assert history.state.seedlings is None
+    history = commit(history, "discover", session=2, seedlings=2)
+    history = commit(history, "rename", categories=[born(0, "other")])
+    assert history.state.seedlings == 4
+    history = commit(history, "discover", session=3, seedlings=0)
+    assert history.state.seedlings is None
+    assert commit(history, "undo", goto=5).state.seedlings == 4
+
+
 OPERATIONS = st.lists(st.sampled_from(["add", "undo", "redo"]), max_size=30)
 
 

@@ -101,7 +101,9 @@ def unassigned(
         legend = "prob.: that of the best category; novelty: near 1 for items of no category"
         parts.append(Text(f"{legend}.", style="dim"))
     if total > len(items):
-        parts.append(Text(f"... and {plural(total - len(items), 'more item')}", style="dim"))
+        parts.append(
+            Text(f"... and {plural(total - len(items), 'more item')}; use --items N to see more", style="dim")
+        )
     return Group(*parts, *(Text(line) for line in _rest(total, seedlings)))
 
 

@@ -164,7 +164,15 @@ def waiting(items: Sequence[int]) -> str:
     ('3 seedlings wait for more items (5, 4 and 3 so far)', '1 seedling waits for more items (1 so far)')
     """
     seedlings = plural(len(items), "seedling waits", "seedlings wait")
-    return f"{seedlings} for more items ({series([f'{n:,}' for n in items], most=8)} so far)"
+    return f"{seedlings} for more items ({_sizes(items)} so far)"
+
+
+def _sizes(items: Sequence[int]) -> str:
+    return series([f"{n:,}" for n in items], most=8)
+
+
+def _seedlings(items: Sequence[int]) -> str:
+    return f"{len(items):,} ({_sizes(items)} items)" if items else ""
 
 
 def _seedling(n: int) -> str:
@@ -268,9 +276,7 @@ def status(values: Mapping[str, Any]) -> RenderableType:
             f"{values['discovered']:,} discovered)",
             "items": f"{values['items']:,}"
             + (f" assigned, {values['unassigned']:,} unassigned" if values["unassigned"] else ""),
-            "seedlings": waiting([seedling["items"] for seedling in values["seedlings"]])
-            if values["seedlings"]
-            else "",
+            "seedlings": _seedlings([seedling["items"] for seedling in values["seedlings"]]),
             "embedder": ""
             if embedder is None
             else f"{embedder['name']} ({embedder['kind']}, {embedder['dimension']} dimensions)",

@@ -4,18 +4,22 @@ import importlib
 import numpy as np
 import pytest
 
+from support import assert_same_seedlings
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.files import (
     EXCERPTS,
     MODEL,
     SAMPLE,
+    SEEDLINGS,
     SEGMENT,
     TABLE,
     Assignments,
     BaseModel,
     Excerpts,
     Sample,
+    SeedlingBed,
     Segment,
     check_pyarrow,
     read_content,
@@ -69,6 +73,14 @@ def test_posteriors_survive_the_disk_bit_for_bit(tmp_path, animals):
     assert found.posterior.structure == posterior.structure
     for name in ("mean", "kappa", "nu", "factor"):
         assert getattr(found.posterior, name).tobytes() == getattr(posterior, name).tobytes()
+
+
+def test_seedlings_survive_the_disk_bit_for_bit(tmp_path, animals):
+    posterior = animals.snapshot().knowledge.posterior.take([0, 3])
+    seedlings = Seedlings(posterior, np.array([2.5, 4.0]), np.array([1.0, -0.5]), np.array([1, 3]))
+    found = stored(tmp_path, SEEDLINGS, SeedlingBed(seedlings)).seedlings
+    assert_same_seedlings(found, seedlings)
+    assert found.posterior.structure == posterior.structure
 
 
 def test_the_model_of_the_base_session_is_a_model_for_everybody(tmp_path, animals, blobs):

@@ -65,3 +65,19 @@ def test_a_learned_session_has_no_table_of_its_labels(fresh, blobs, n):
 
 def test_nothing_yet(fresh):
     assert news(content_of(fresh)).lead.startswith("Nothing has been learned yet")
+
+
+def test_what_a_session_left_is_news(animals, blobs, leave):
+    leave(7, [3, 5], grown=True)
+    record = animals.discover(blobs.probe + 9, n_novel=1)
+    found = news(content_of(animals))
+    assert f"assigned {record.rows - 7} items: {record.known_rows} to known categories" in found.lead
+    assert found.lead.endswith(
+        "7 items fit no category well enough. 2 seedlings wait for more items. 1 novel category grew from a "
+        "seedling."
+    )
+    assert found.warnings == record.warnings
+    leave(1, [])
+    animals.discover(blobs.probe, n_novel=0)
+    lead = news(content_of(animals)).lead
+    assert lead.endswith("all to known categories. 1 item fits no category well enough.")

@@ -124,3 +124,18 @@ def test_a_sparkline_has_a_bar_for_each_session_with_items():
     assert "no items" in sparkline({}, [0, 1])
     assert "spark" in sparkline({0: 1}, range(200))
     assert "no items" in sparkline({}, [])
+
+
+def test_unassigned_items_are_a_part_of_the_bar():
+    record = SessionRecord(1, "discover", 10, {2: "x"}, {0: 4, 2: 3}, unassigned=3)
+    drawn = session_chart([record], width=500, height=200)
+    heights = {
+        mark.get("class"): float(mark.get("height"))
+        for mark in parsed(drawn).iter()
+        if mark.tag.endswith("rect")
+    }
+    assert list(heights) == ["known", "novel", "unassigned"]
+    np.testing.assert_allclose(list(heights.values()), np.array([4, 3, 3]) * heights["known"] / 4, atol=0.2)
+    assert "3 unassigned" in str(drawn)
+    whole = SessionRecord(1, "discover", 10, {}, {0: 10})
+    assert "unassigned" not in str(session_chart([whole], width=500, height=200))

@@ -116,3 +116,17 @@ def test_many_sessions_share_colours():
 
 def test_nothing_has_no_legend():
     assert birth_colours([]) == ({}, ())
+
+
+def test_unassigned_items_link_to_their_best_category(animals, blobs, leave):
+    leave(7, [3, 5], grown=True)
+    record = animals.discover(blobs.probe + 9, n_novel=1)
+    content = content_of(animals)
+    items = animals.unassigned()
+    assert [line.content.reference for line in content.unassigned] == [item.reference for item in items]
+    assert [line.second for line in content.unassigned] == [item.second for item in items]
+    assert all(line.second_name == content.names[line.second] for line in content.unassigned)
+    assert {i: card.since for i, card in content.cards.items() if card.since is not None} == record.grown
+    animals.drop(items[0].second)
+    first = content_of(animals).unassigned[0]
+    assert (first.second, bool(first.second_name)) == (None, True)

@@ -250,3 +250,26 @@ def test_settings_are_words():
     assert option_lines({"a": {"b": None}, "c": [1, 2]}) == ["a: b: not set", "c: 1, 2"]
     assert (option_lines([]), option_lines(False), option_lines(0.5)) == (["none"], ["no"], ["0.5"])
     assert option_lines(None, "nothing") == ["nothing"]
+
+
+def test_unassigned_items_and_seedlings_have_a_section(animals, blobs, leave, page):
+    assert "unassigned" not in page(animals).ids
+    leave(7, [3, 5])
+    animals.discover(blobs.probe + 9, n_novel=1)
+    found = page(animals)
+    assert "unassigned" in found.ids
+    section = found.source.partition('<section id="unassigned">')[2].partition("</section>")[0]
+    for item in animals.unassigned():
+        assert f"<code>{item.reference}</code>" in section
+    assert "5 items" in section
+    assert animals.sessions()[-1].warnings[0] in found.text
+
+
+def test_a_session_that_only_left_seedlings_or_assigned_nothing_has_a_report(animals, blobs, leave, page):
+    leave(0, [2])
+    animals.discover(blobs.probe, n_novel=0)
+    assert "unassigned" in page(animals).ids
+    leave(len(blobs.probe), [])
+    animals.discover(blobs.probe, n_novel=0)
+    found = page(animals, n_items=0)
+    assert f"{len(blobs.probe)} items fit no category" in found.text
