@@ -240,7 +240,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         not the length: a row far out in the direction of a category is not novel.
         """
         reduced = self._reduced(X)
-        return self.novelty_.score(reduced, self.posterior_.mean)
+        return self.knowledge_.novelty_of(reduced)
 
     def predict(self, X: Any, *, reject: float | None = None, reject_label: Any = None) -> Array:
         """Most probable category of each row, array (N,).
@@ -265,7 +265,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rate = check_reject(reject)
         if rate is None:
             return labels
-        rejected = is_rejected(self.novelty_.score(reduced, self.posterior_.mean), rate)
+        rejected = is_rejected(self.knowledge_.novelty_of(reduced), rate)
         return with_rejections(labels, rejected, self.classes_, reject_label)
 
     def predict_log_proba(self, X: Any) -> Array:

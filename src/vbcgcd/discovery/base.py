@@ -22,7 +22,14 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
-from vbcgcd.discovery.geometry import Geometry, Novelty, calibrate_geometry
+from vbcgcd.discovery.geometry import (
+    CalibratedGeometry,
+    Geometry,
+    LeftOutSimilarity,
+    Novelty,
+    calibrate_geometry,
+    calibrate_kind,
+)
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
@@ -93,12 +100,12 @@ class _Base:
         left_out = self._left_out(np.arange(len(self.sizes)), self.options.generator(0, 1))
         counts = posterior.kappa - prior.kappa  # effective ones: SVI may stop before all rows count
         means = posterior.mean.astype(np.float64) * (posterior.kappa / counts)[:, None]
-        geometry, best = calibrate_geometry(means, self.sizes, left_out, self.options.geometry)
+        calibrated = calibrate_geometry(means, self.sizes, left_out, self.options.geometry)
         if len(self.rows) - len(self.sizes) < self.reducer.n_inputs:
             # Then each row has a direction of its own, which whitening makes as long as the others: left out
             # of the covariance, it looks unlike every category, as no row that comes later will.
-            held_out = self._held_out_similarity(geometry)
-            best = held_out if len(held_out) >= 2 else best
+            calibrated = self._held_out_calibration(calibrated)
+        geometry, best, margin = calibrated
         return Knowledge(
             self.reducer,
             prior,
@@ -108,14 +115,16 @@ class _Base:
             Novelty.calibrate(geometry, best),
             float((self.sizes.std() / self.sizes.mean()) ** 2),
             self._price(geometry),
+            margin,
         )
 
-    def _held_out_similarity(self, geometry: Geometry) -> Array:
-        """Similarity to the best category of rows that neither it nor the projection was learned from.
+    def _held_out_calibration(self, calibrated: CalibratedGeometry) -> CalibratedGeometry:
+        """Calibrated anew on rows that neither their category nor the projection was learned from.
 
         A row whose category has no other row is left out.
         """
-        best = list[Array]()
+        geometry, n_categories = calibrated.geometry, len(self.sizes)
+        parts = list[LeftOutSimilarity]()
         decided = replace(self.options, normalise=self.reducer.unit, whiten_shrinkage=self.reducer.shrinkage)
         fold = np.empty(len(self.rows), dtype=np.int64)
         order = self.options.generator(0, 5).permutation(len(self.rows))
@@ -131,8 +140,15 @@ class _Base:
             reduced = reducer.transform(self.rows[rest])
             means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
             rows = geometry.prepared(reducer.transform(self.rows[held_out]))
-            best.append(geometry.similarity(rows, means).max(axis=1))
-        return np.concatenate(best or [np.empty(0)])
+            similarity = np.full((len(held_out), n_categories), -np.inf)
+            similarity[:, known] = geometry.similarity(rows, means)
+            counts = np.bincount(self.codes[rest], minlength=n_categories).astype(np.float64)
+            counts = np.broadcast_to(counts, similarity.shape)
+            parts.append(LeftOutSimilarity(similarity, self.codes[held_out], counts))
+        if sum(len(part.labels) for part in parts) < 2:
+            return calibrated
+        together = LeftOutSimilarity(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
+        return calibrate_kind(geometry.kind, together, self.reducer.n_components)[1]
 
     def _price(self, geometry: Geometry) -> CategoryPrice | None:
         if self.options.count != "rehearsal":

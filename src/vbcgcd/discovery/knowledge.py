@@ -25,7 +25,7 @@ from vbcgcd.bayes import (
     recover_statistics,
     statistics_by_label,
 )
-from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.geometry import MARGIN, Geometry, Novelty
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
@@ -75,6 +75,8 @@ class Knowledge:
         Squared coefficient of variation of the labelled categories' sizes.
     price : CategoryPrice or None
         What a novel category has to be worth; None where it was not rehearsed.
+    margin : float
+        Nats per row by which a category must explain its rows better than any other does.
     seedlings : Seedlings or None
         Groups that are not categories yet; None where there are none.
     """
@@ -87,7 +89,17 @@ class Knowledge:
     novelty: Novelty
     size_spread: float
     price: CategoryPrice | None
+    margin: float
     seedlings: Seedlings | None = None
+
+    @property
+    def counts(self) -> Array:
+        """Rows that each category has learned from, by weight, array (K,)."""
+        return np.asarray(self.posterior.kappa - self.prior.kappa)
+
+    def novelty_of(self, reduced: Array) -> Array:
+        """Novelty of reduced embeddings, array (N,)."""
+        return self.novelty.score(reduced, self.posterior.mean, self.counts)
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors."""
@@ -208,7 +220,7 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
         reduced = knowledge.reduced(embeddings[start : start + CHUNK_ROWS])
         density = knowledge.classifier.log_density(reduced, knowledge.posterior)
         log_probability = log_probabilities(density, knowledge.temperature)
-        novelty = knowledge.novelty.score(reduced, knowledge.posterior.mean)
+        novelty = knowledge.novelty_of(reduced)
         chosen = None if own is None else own[start : start + CHUNK_ROWS]
         best, second = top_two(log_probability, chosen)
         probability = np.exp(log_probability)
@@ -271,6 +283,7 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "classifier": plain({**asdict(rule), "dtype": np.dtype(rule.dtype).name}),
         "temperature": knowledge.temperature,
         "size_spread": knowledge.size_spread,
+        "margin": knowledge.margin,
         "price": None if knowledge.price is None else knowledge.price.per_row,
         "values": values,
     }
@@ -306,6 +319,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
         state["size_spread"],
         None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
+        state.get("margin", MARGIN * state["geometry"]["sharpness"]),  # release 0.1.0 had none
         Seedlings.from_arrays(arrays, prior.structure),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])

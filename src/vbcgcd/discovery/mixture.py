@@ -83,15 +83,29 @@ class Mixture:
         known_means: Array,
         geometry: Geometry,
         *,
+        counts: Array | None = None,
         weight: Array | None = None,
         size_spread: float = 0.0,
     ) -> Mixture:
-        """The mixture of reduced embeddings (N, D) and known means (Kk, D) at the calibrated sharpness."""
+        """The mixture of reduced embeddings (N, D) and known means (Kk, D) at the calibrated sharpness.
+
+        Parameters
+        ----------
+        rows, known_means : array
+        geometry : Geometry
+        counts : array (Kk,), optional
+            Rows of which each known mean was taken; without it they are taken as exact.
+        weight : array (N,), optional
+            Weight of each row.
+        size_spread : float
+            See above.
+        """
         prepared = geometry.prepared(rows)
+        similarity = geometry.similarity(prepared, known_means)
         return cls(
             geometry,
             prepared,
-            geometry.similarity(prepared, known_means),
+            similarity if counts is None else geometry.corrected(similarity, counts),
             np.ones(len(rows), np.float32) if weight is None else weight.astype(np.float32),
             size_spread,
             np.float32(geometry.sharpness),
@@ -100,6 +114,13 @@ class Mixture:
     def at(self, sharpness: float) -> Mixture:
         """The same rows and categories at another sharpness."""
         return replace(self, sharpness=np.float32(sharpness))
+
+    def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
+        """Some of the rows; categories with these similarities (N, K) are known as well."""
+        known = self.known_similarity if similarity is None else np.hstack([self.known_similarity, similarity])
+        return replace(
+            self, rows=self.rows[rows], known_similarity=known[rows], weight=self.weight[rows]
+        )
 
     @functools.cached_property
     def total(self) -> float:

@@ -50,7 +50,12 @@ __all__ = ["CategoryPrice", "Path", "cooled", "eliminate", "gains", "improve", "
 
 
 def search(
-    mixture: Mixture, n_novel: int, rng: np.random.Generator, start: MixtureState | None = None
+    mixture: Mixture,
+    n_novel: int,
+    rng: np.random.Generator,
+    start: MixtureState | None = None,
+    *,
+    finish: bool = True,
 ) -> MixtureState:
     """The best mixture with ``n_novel`` novel categories that restarts and swaps find.
 
@@ -62,6 +67,8 @@ def search(
     rng : Generator
     start : MixtureState, optional
         A mixture of that size from elsewhere, which competes with the restarts.
+    finish : bool
+        False leaves the solution at the lower sharpness of the search.
     """
     cool = cooled(mixture)
     starts = [] if start is None else [start]
@@ -69,7 +76,7 @@ def search(
     starts = sorted(starts, key=lambda s: -s.objective)[:REFINED]
     refined = (cool.em(s.responsibility, s.share, SOLUTION_STEPS) for s in starts)
     best = improve(cool, max(refined, key=lambda s: s.objective), rng, SWAPS + 2 * n_novel)
-    return mixture.em(best.responsibility, best.share, SOLUTION_STEPS)
+    return mixture.em(best.responsibility, best.share, SOLUTION_STEPS) if finish else best
 
 
 def cooled(mixture: Mixture) -> Mixture:

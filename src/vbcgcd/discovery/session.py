@@ -74,6 +74,7 @@ class _Session:
             self.rows,
             known.posterior.mean,
             known.novelty.geometry,
+            counts=known.counts,
             weight=self.weight,
             size_spread=known.size_spread,
         )
@@ -136,7 +137,7 @@ def run_session(
     weight = None if weight is None else weight[order]
     here = _Session(knowledge.reduced(rows[order]), knowledge, weight, progress)
     with here.step("novelty") as details:
-        novelty = knowledge.novelty.score(here.rows, knowledge.posterior.mean)
+        novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
     discovery = _discover(here, options, novelty, n_novel, rng)
     with here.step("posterior") as details:

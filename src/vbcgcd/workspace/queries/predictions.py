@@ -91,7 +91,7 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
         )
         for k in order
     )
-    novelty = float(knowledge.novelty.score(reduced, posterior.mean)[0])
+    novelty = float(knowledge.novelty_of(reduced)[0])
     odds, from_distance, from_volume = _odds(knowledge, density, volume, order)
     reference = batch.references[0]
     text = _sentences(reference, candidates, novelty, odds, posterior.dim)

@@ -1,0 +1,284 @@
+"""Which categories are novel, and how many: each must explain its own rows clearly better than any other does.
+
+The *worth* of a novel category is the log-likelihood that its rows lose without it, per row. It does not
+depend on how large the category is, so that two of 640 rows are judged like forty of 8. What it must be worth,
+the margin, follows from how far apart the labelled categories are (see `vbcgcd.discovery.geometry`). A few
+rows that happen to be alike are no category: as many rows as `CHANCE` count as worth nothing.
+
+The first pass removes the least valuable category from a crowd, one after the other, as if all had the
+average size: it finds the large ones and leaves them whole. The second looks among the rows that are still
+badly explained, size by size: it finds the small ones. Groups that are worth less than the margin, but more
+than chance, are left over as seedlings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.geometry import Novelty
+from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
+from vbcgcd.discovery.search import EVEN_SHARE, START_STEPS, cooled, search, seed
+from vbcgcd.record import CountCurve
+
+Array = NDArray[Any]
+
+#: A group of rows that happen to be alike is worth as much as this many rows of a category at the margin.
+CHANCE = 10.0
+#: Rows for each category of the crowd in the first and in a later pass, and the largest crowd.
+FIRST_ROWS, LATER_ROWS, LARGEST_CROWD = 8, 4, 100
+#: Starts of a crowd, its EM steps, those after a removal, and those of a mixture put together from two passes.
+CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
+#: Share of a crowd that is removed at a time.
+AT_ONCE = 0.06
+#: Rows with a novelty above this after one pass take part in the next, if there are enough of them.
+UNEXPLAINED, FEWEST_UNEXPLAINED = 0.5, 6
+#: A seedling is worth at least this share of what a category must be, of rows above this novelty.
+SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.8, 3
+
+__all__ = ["Found", "Stream", "find", "find_number", "needed", "weak_groups", "worths"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stream:
+    """The rows of a session and what they are judged by.
+
+    Parameters
+    ----------
+    mixture : Mixture
+        At the calibrated sharpness.
+    novelty : Novelty
+    margin : float
+        Nats per row that a category must be worth.
+    rng : Generator
+    """
+
+    mixture: Mixture
+    novelty: Novelty
+    margin: float
+    rng: np.random.Generator
+
+
+class Found(NamedTuple):
+    """The mixture with the categories that were found, None if there is none, and the curve of the number."""
+
+    state: MixtureState | None
+    curve: CountCurve
+
+
+class Worth(NamedTuple):
+    """Likelihood lost without each category, its rows, and its worth per row; arrays (K,)."""
+
+    lost: Array
+    rows: Array
+    per_row: Array
+
+
+class _Removal(NamedTuple):
+    """A mixture of a path, and the worth of each of its categories, by which the least are removed."""
+
+    state: MixtureState
+    worth: Array
+
+
+def needed(rows: Array, margin: float) -> Array:
+    """Nats that categories of so many rows must be worth."""
+    return np.asarray(margin * (np.asarray(rows) + CHANCE))
+
+
+def worths(mixture: Mixture, state: MixtureState, *, even: float = 0.0) -> Worth:
+    """What each novel category is worth.
+
+    Parameters
+    ----------
+    mixture : Mixture
+    state : MixtureState
+    even : float from 0 to 1
+        Weight of the average size in the size by which the loss is divided: at 0 each category has its own.
+    """
+    _, _, part = mixture.parts(state)
+    lost = mixture.deletion_losses(part)
+    rows = mixture.weight.astype(np.float64) @ state.responsibility
+    size = np.maximum(rows, 1e-9) ** (1 - even) * max(float(rows.mean()), 1e-9) ** even
+    return Worth(lost, rows, lost / (size + CHANCE))
+
+
+def find(stream: Stream) -> Found:
+    """The distinct categories, however many."""
+    mixture, cool = stream.mixture, cooled(stream.mixture)
+    path = _path(cool, _crowd_size(len(cool.rows), FIRST_ROWS), stream.rng, even=1.0)
+    scores, chosen = _choose(path, stream.margin)
+    state = None
+    if chosen:
+        state = search(mixture, chosen, stream.rng, _of_size(cool, path, chosen), finish=False)
+        state = _pruned(cool, state, stream.margin)
+    state, more = _second_pass(stream, cool, state)
+    if state is not None:
+        state = _finished(mixture, state)
+    number = 0 if state is None else state.responsibility.shape[1]
+    curve = CountCurve("distinct", tuple(range(len(scores))), tuple(scores.tolist()), number)
+    return Found(state, curve)
+
+
+def find_number(stream: Stream, number: int) -> MixtureState | None:
+    """So many categories: the distinct ones, and the most valuable of what is left or the fewest removed.
+
+    Two solutions compete: the search for mixtures of that size, and the distinct categories of `find`, of
+    which the least valuable are removed, or to which the most valuable groups of the badly explained rows are
+    added. The one whose least valuable category is worth more wins: a large category that was cut in two so
+    that the number comes out right has two parts of little worth.
+    """
+    mixture, cool = stream.mixture, cooled(stream.mixture)
+    found = find(stream).state
+    state = None if found is None else _fewer(cool, found, number)
+    if state is None or state.responsibility.shape[1] < number:
+        state = _second_pass(stream, cool, state, number=number)[0]
+    whole = state is not None and state.responsibility.shape[1] == number
+    searched = search(mixture, number, stream.rng, state if whole else None, finish=False)
+    if not whole or state is None:
+        return _finished(mixture, searched)
+    rivals = [state, searched]
+    best = max(rivals, key=lambda s: float(worths(cool, s).per_row.min()))
+    return _finished(mixture, best)
+
+
+def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Worth]:
+    """Groups of badly explained rows that are worth something, but not enough to be categories.
+
+    Returns
+    -------
+    members : array (N, S)
+        0 or 1.
+    worth : Worth
+    """
+    cool = cooled(stream.mixture)
+    similarity = None if state is None else _similarity(cool, state)
+    rows = np.flatnonzero(_novelty(stream, cool, similarity) > SEEDLING_NOVELTY)
+    nothing = np.zeros((len(cool.rows), 0)), Worth(*(np.zeros(0) for _ in range(3)))
+    if len(rows) < FEWEST_UNEXPLAINED:
+        return nothing
+    part = cool.part(rows, similarity)
+    path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream.rng, even=0.0)
+    chosen = _choose(path, SEEDLING_WORTH * stream.margin)[1]
+    if not chosen:
+        return nothing
+    weak = _of_size(part, path, chosen)
+    worth = worths(part, weak)
+    belongs = (weak.responsibility > 0.5) & (part.weight[:, None] > 0)
+    enough = (belongs.sum(axis=0) >= SEEDLING_ROWS) & (worth.per_row >= SEEDLING_WORTH * stream.margin)
+    members = np.zeros((len(cool.rows), int(enough.sum())))
+    members[rows] = belongs[:, enough]
+    return members, Worth(*(values[enough] for values in worth))
+
+
+def _second_pass(
+    stream: Stream, cool: Mixture, state: MixtureState | None, *, number: int | None = None
+) -> tuple[MixtureState | None, bool]:
+    """With the distinct categories among the rows that are still badly explained; whether there were any."""
+    similarity = None if state is None else _similarity(cool, state)
+    rows = np.flatnonzero(_novelty(stream, cool, similarity) > UNEXPLAINED)
+    if len(rows) < FEWEST_UNEXPLAINED:
+        return state, False
+    part = cool.part(rows, similarity)
+    path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream.rng, even=0.0)
+    before = 0 if state is None else state.responsibility.shape[1]
+    chosen = _choose(path, stream.margin)[1] if number is None else number - before
+    chosen = min(chosen, max(len(removal.worth) for removal in path))
+    if chosen <= 0:
+        return state, False
+    extra = np.zeros((len(cool.rows), chosen), np.float32)
+    extra[rows] = _of_size(part, path, chosen).responsibility
+    if state is not None:
+        rest = state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
+        extra = np.hstack([rest, extra])
+    joint = cool.em(extra, _share(cool, extra), JOINT_STEPS)
+    return (_pruned(cool, joint, stream.margin) if number is None else joint), True
+
+
+def _similarity(cool: Mixture, state: MixtureState) -> Array:
+    weight = state.responsibility * cool.weight[:, None]
+    return cool.geometry.left_out_similarity(cool.rows, weight)
+
+
+def _novelty(stream: Stream, cool: Mixture, similarity: Array | None) -> Array:
+    """Novelty of each row under the known categories and those found so far."""
+    best = cool.known_similarity.max(axis=1)
+    if similarity is not None:
+        best = np.maximum(best, similarity.max(axis=1))
+    return 1 - stream.novelty.p_value(best)
+
+
+def _crowd_size(n_rows: int, rows_each: int) -> int:
+    return int(np.clip(n_rows // rows_each, 1, LARGEST_CROWD))
+
+
+def _path(cool: Mixture, crowd: int, rng: np.random.Generator, *, even: float) -> list[_Removal]:
+    """Mixtures from a crowd down to one category, the least valuable removed first."""
+    starts = (cool.em(seed(cool, crowd, rng), EVEN_SHARE, START_STEPS) for _ in range(CROWD_STARTS))
+    state = max(starts, key=lambda s: s.log_likelihood)
+    state = cool.em(state.responsibility, state.share, CROWD_STEPS)
+    path = list[_Removal]()
+    while True:
+        worth = worths(cool, state, even=even).per_row
+        path.append(_Removal(state, worth))
+        size = len(worth)
+        if size == 1:
+            return path
+        out = np.argsort(worth, kind="stable")[: min(max(1, int(AT_ONCE * size)), size - 1)]
+        similarity = np.delete(cool.parts(state)[0], out, axis=1)
+        state = cool.em(cool.expectation(similarity, state.share)[0], state.share, REFIT_STEPS)
+
+
+def _choose(path: list[_Removal], margin: float) -> tuple[Array, int]:
+    """Worth of the first k categories less their margins, k = 0, 1, ..., and the number.
+
+    It is the largest that beats every number from its half on: a few categories spread over many are worth
+    little, so far smaller numbers are no judges.
+    """
+    sizes = [len(removal.worth) for removal in path]
+    worth = np.zeros(sizes[0])
+    for removal, smaller in zip(path, [*sizes[1:], 0], strict=True):
+        size = len(removal.worth)
+        worth[smaller:size] = np.sort(removal.worth)[: size - smaller][::-1]
+    scores = np.concatenate([[0.0], np.cumsum(worth - margin)])
+    better = (k for k in range(1, len(scores)) if scores[k] > scores[k // 2 : k].max())
+    return scores, max(better, default=0)
+
+
+def _of_size(cool: Mixture, path: list[_Removal], size: int) -> MixtureState:
+    """The mixture of a path with so many categories."""
+    removal = next(r for r in reversed(path) if len(r.worth) >= size)
+    return _fewer(cool, removal.state, size, removal.worth)
+
+
+def _fewer(cool: Mixture, state: MixtureState, size: int, worth: Array | None = None) -> MixtureState:
+    """The mixture without the least valuable of its categories, at most ``size``."""
+    if state.responsibility.shape[1] <= size:
+        return state
+    worth = worths(cool, state).per_row if worth is None else worth
+    kept = np.sort(np.argsort(-worth, kind="stable")[:size])
+    return cool.em(state.responsibility[:, kept], state.share, 2 * REFIT_STEPS)
+
+
+def _pruned(cool: Mixture, state: MixtureState, margin: float) -> MixtureState | None:
+    """Without the categories that are worth less than the margin, the least valuable removed first."""
+    while True:
+        worth = worths(cool, state).per_row
+        if worth.min() >= margin:
+            return state
+        if len(worth) == 1:
+            return None
+        rest = np.delete(state.responsibility, int(worth.argmin()), axis=1)
+        state = cool.em(rest, state.share, REFIT_STEPS)
+
+
+def _finished(mixture: Mixture, state: MixtureState) -> MixtureState:
+    """The mixture at the calibrated sharpness."""
+    return mixture.em(state.responsibility, state.share, 40)
+
+
+def _share(mixture: Mixture, responsibility: Array) -> float:
+    return float(np.clip((responsibility.sum(axis=1) @ mixture.weight) / mixture.total, *SHARE_BOUNDS))
