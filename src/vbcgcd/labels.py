@@ -11,7 +11,14 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["NONE_OF_THESE", "appended", "new_labels", "reject_label", "with_rejections"]
+__all__ = [
+    "NONE_OF_THESE",
+    "appended",
+    "new_labels",
+    "reject_label",
+    "with_rejections",
+    "with_unassigned",
+]
 
 #: The answer of ``predict(X, reject=...)`` where labels are strings; integers answer -1.
 NONE_OF_THESE = "none of these"
@@ -100,3 +107,17 @@ def with_rejections(labels: Array, rejected: Array, classes: Array, answer: Any 
     same = (value.dtype.kind in "iuf") == (labels.dtype.kind in "iuf") and labels.dtype.kind != "O"
     kind = np.result_type(labels.dtype, value.dtype) if same else np.dtype(object)
     return np.where(rejected, value.astype(kind), labels.astype(kind))
+
+
+def with_unassigned(labels: Array, unassigned: Array, classes: Array) -> Array:
+    """Labels, with -1 or "none of these" where rows are unassigned, array (N,).
+
+    Where that is a label already, it is the next lower number, or a text with an apostrophe more.
+    """
+    if not unassigned.any():
+        return labels
+    taken = set(classes.tolist())
+    answer: Any = -1 if classes.dtype.kind in "iuf" else NONE_OF_THESE
+    while answer in taken:
+        answer = answer - 1 if classes.dtype.kind in "iuf" else f"{answer}'"
+    return with_rejections(labels, unassigned, classes, answer)

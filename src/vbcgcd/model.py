@@ -43,6 +43,7 @@ PAPER: dict[str, Any] = {
     "relabel": "reassign",
     "count": "silhouette",
     "alignment": 0.0,
+    "unassigned": False,
 }
 
 __all__ = ["CategoryDiscoverer"]

@@ -43,6 +43,8 @@ BLOCK_ROWS = 8192
 #: Labelled categories and rows on which one number is calibrated: it needs no more.
 CALIBRATION_CATEGORIES = 32
 CALIBRATION_ROWS = 1500
+#: Labelled categories that compete when the temperature is calibrated.
+TEMPERATURE_CATEGORIES = 200
 #: Scores of rows under categories held at a time while calibrating.
 CALIBRATION_SCORES = 2**18
 #: Parts in which rows are held out where there are fewer of them than dimensions.
@@ -105,14 +107,14 @@ class _Base:
             # Then each row has a direction of its own, which whitening makes as long as the others: left out
             # of the covariance, it looks unlike every category, as no row that comes later will.
             calibrated = self._held_out_calibration(calibrated)
-        geometry, best, margin = calibrated
+        geometry, best, margin, strange = calibrated
         return Knowledge(
             self.reducer,
             prior,
             posterior,
             self.options.classifier,
             temperature,
-            Novelty.calibrate(geometry, best),
+            Novelty.calibrate(geometry, best, strange),
             float((self.sizes.std() / self.sizes.mean()) ** 2),
             self._price(geometry),
             margin,
@@ -202,6 +204,9 @@ class _Base:
         left_out = self._left_out(chosen, options.generator(0, 0))
         if strength == "auto":
             prior = calibrate_strength(prior, statistics, left_out)
+        most = _spread_out(np.arange(len(self.sizes)), TEMPERATURE_CATEGORIES)
+        if len(most) > len(chosen):  # more competitors make an answer less sure
+            statistics, left_out = self._statistics_of(most), self._left_out(most, options.generator(0, 0))
         return prior, left_out_temperature(prior, statistics, left_out, rule.predictive)
 
     def _statistics_of(self, chosen: Array) -> Statistics:

@@ -1,6 +1,7 @@
 """How many categories are novel. Each estimator returns its score curve, and a mixture to start from, if any.
 
-``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were.
+``distinct``, the default, asks that each category explains its own rows clearly better than any other does.
+``rehearsal`` asks that a category is worth as much likelihood as labelled ones were.
 ``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
 pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
 """
@@ -18,6 +19,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
+from vbcgcd.discovery.distinct import Stream, find
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
@@ -77,6 +79,13 @@ class CountProblem:
 
 
 Counter = Callable[[CountProblem], tuple[CountCurve, MixtureState | None]]
+
+
+def distinct(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+    """The categories that are distinct from all others; see `vbcgcd.discovery.distinct`."""
+    known = problem.knowledge
+    found = find(Stream(problem.mixture, known.novelty, known.margin, problem.rng))
+    return found.curve, found.state
 
 
 def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
@@ -236,6 +245,7 @@ def _curve_of(method: str, candidates: Any, scores: Any, chosen: int) -> CountCu
 
 
 COUNTERS: dict[str, Counter] = {
+    "distinct": distinct,
     "rehearsal": rehearsal,
     "evidence": evidence,
     "merge": merge,

@@ -3,7 +3,8 @@
 The *worth* of a novel category is the log-likelihood that its rows lose without it, per row. It does not
 depend on how large the category is, so that two of 640 rows are judged like forty of 8. What it must be worth,
 the margin, follows from how far apart the labelled categories are (see `vbcgcd.discovery.geometry`). A few
-rows that happen to be alike are no category: as many rows as `CHANCE` count as worth nothing.
+rows that happen to be alike are no category: picking them out of N rows costs log N nats each, and a category
+pays that for its first ones.
 
 The first pass removes the least valuable category from a crowd, one after the other, as if all had the
 average size: it finds the large ones and leaves them whole. The second looks among the rows that are still
@@ -26,8 +27,8 @@ from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
 
-#: A group of rows that happen to be alike is worth as much as this many rows of a category at the margin.
-CHANCE = 10.0
+#: Rows for which a category pays the price of being picked, log N nats.
+PICKED = 3.0
 #: Rows for each category of the crowd in the first and in a later pass, and the largest crowd.
 FIRST_ROWS, LATER_ROWS, LARGEST_CROWD = 8, 4, 100
 #: Starts of a crowd, its EM steps, those after a removal, and those of a mixture put together from two passes.
@@ -39,7 +40,14 @@ UNEXPLAINED, FEWEST_UNEXPLAINED = 0.5, 6
 #: A seedling is worth at least this share of what a category must be, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.8, 3
 
-__all__ = ["Found", "Stream", "find", "find_number", "needed", "weak_groups", "worths"]
+__all__ = ["Found", "Judge", "Stream", "find", "find_number", "weak_groups", "worths"]
+
+
+class Judge(NamedTuple):
+    """What a category must be worth: nats per row, of its rows and as many more as chance can bring together."""
+
+    margin: float
+    chance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +68,11 @@ class Stream:
     novelty: Novelty
     margin: float
     rng: np.random.Generator
+
+    @property
+    def judge(self) -> Judge:
+        """What categories of this session must be worth."""
+        return Judge(self.margin, PICKED * float(np.log(max(self.mixture.total, 2.0))) / self.margin)
 
 
 class Found(NamedTuple):
@@ -84,18 +97,15 @@ class _Removal(NamedTuple):
     worth: Array
 
 
-def needed(rows: Array, margin: float) -> Array:
-    """Nats that categories of so many rows must be worth."""
-    return np.asarray(margin * (np.asarray(rows) + CHANCE))
-
-
-def worths(mixture: Mixture, state: MixtureState, *, even: float = 0.0) -> Worth:
+def worths(mixture: Mixture, state: MixtureState, chance: float, *, even: float = 0.0) -> Worth:
     """What each novel category is worth.
 
     Parameters
     ----------
     mixture : Mixture
     state : MixtureState
+    chance : float
+        See `Judge`.
     even : float from 0 to 1
         Weight of the average size in the size by which the loss is divided: at 0 each category has its own.
     """
@@ -103,18 +113,18 @@ def worths(mixture: Mixture, state: MixtureState, *, even: float = 0.0) -> Worth
     lost = mixture.deletion_losses(part)
     rows = mixture.weight.astype(np.float64) @ state.responsibility
     size = np.maximum(rows, 1e-9) ** (1 - even) * max(float(rows.mean()), 1e-9) ** even
-    return Worth(lost, rows, lost / (size + CHANCE))
+    return Worth(lost, rows, lost / (size + chance))
 
 
 def find(stream: Stream) -> Found:
     """The distinct categories, however many."""
     mixture, cool = stream.mixture, cooled(stream.mixture)
-    path = _path(cool, _crowd_size(len(cool.rows), FIRST_ROWS), stream.rng, even=1.0)
+    path = _path(cool, _crowd_size(len(cool.rows), FIRST_ROWS), stream, even=1.0)
     scores, chosen = _choose(path, stream.margin)
     state = None
     if chosen:
         state = search(mixture, chosen, stream.rng, _of_size(cool, path, chosen), finish=False)
-        state = _pruned(cool, state, stream.margin)
+        state = _pruned(cool, state, stream.judge)
     state, more = _second_pass(stream, cool, state)
     if state is not None:
         state = _finished(mixture, state)
@@ -133,7 +143,7 @@ def find_number(stream: Stream, number: int) -> MixtureState | None:
     """
     mixture, cool = stream.mixture, cooled(stream.mixture)
     found = find(stream).state
-    state = None if found is None else _fewer(cool, found, number)
+    state = None if found is None else _fewer(cool, found, number, stream.judge.chance)
     if state is None or state.responsibility.shape[1] < number:
         state = _second_pass(stream, cool, state, number=number)[0]
     whole = state is not None and state.responsibility.shape[1] == number
@@ -141,7 +151,7 @@ def find_number(stream: Stream, number: int) -> MixtureState | None:
     if not whole or state is None:
         return _finished(mixture, searched)
     rivals = [state, searched]
-    best = max(rivals, key=lambda s: float(worths(cool, s).per_row.min()))
+    best = max(rivals, key=lambda s: float(worths(cool, s, stream.judge.chance).per_row.min()))
     return _finished(mixture, best)
 
 
@@ -161,12 +171,12 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     if len(rows) < FEWEST_UNEXPLAINED:
         return nothing
     part = cool.part(rows, similarity)
-    path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream.rng, even=0.0)
+    path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=0.0)
     chosen = _choose(path, SEEDLING_WORTH * stream.margin)[1]
     if not chosen:
         return nothing
     weak = _of_size(part, path, chosen)
-    worth = worths(part, weak)
+    worth = worths(part, weak, stream.judge.chance)
     belongs = (weak.responsibility > 0.5) & (part.weight[:, None] > 0)
     enough = (belongs.sum(axis=0) >= SEEDLING_ROWS) & (worth.per_row >= SEEDLING_WORTH * stream.margin)
     members = np.zeros((len(cool.rows), int(enough.sum())))
@@ -183,7 +193,7 @@ def _second_pass(
     if len(rows) < FEWEST_UNEXPLAINED:
         return state, False
     part = cool.part(rows, similarity)
-    path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream.rng, even=0.0)
+    path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=0.0)
     before = 0 if state is None else state.responsibility.shape[1]
     chosen = _choose(path, stream.margin)[1] if number is None else number - before
     chosen = min(chosen, max(len(removal.worth) for removal in path))
@@ -195,7 +205,7 @@ def _second_pass(
         rest = state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
         extra = np.hstack([rest, extra])
     joint = cool.em(extra, _share(cool, extra), JOINT_STEPS)
-    return (_pruned(cool, joint, stream.margin) if number is None else joint), True
+    return (_pruned(cool, joint, stream.judge) if number is None else joint), True
 
 
 def _similarity(cool: Mixture, state: MixtureState) -> Array:
@@ -215,14 +225,15 @@ def _crowd_size(n_rows: int, rows_each: int) -> int:
     return int(np.clip(n_rows // rows_each, 1, LARGEST_CROWD))
 
 
-def _path(cool: Mixture, crowd: int, rng: np.random.Generator, *, even: float) -> list[_Removal]:
+def _path(cool: Mixture, crowd: int, stream: Stream, *, even: float) -> list[_Removal]:
     """Mixtures from a crowd down to one category, the least valuable removed first."""
+    rng, chance = stream.rng, stream.judge.chance
     starts = (cool.em(seed(cool, crowd, rng), EVEN_SHARE, START_STEPS) for _ in range(CROWD_STARTS))
     state = max(starts, key=lambda s: s.log_likelihood)
     state = cool.em(state.responsibility, state.share, CROWD_STEPS)
     path = list[_Removal]()
     while True:
-        worth = worths(cool, state, even=even).per_row
+        worth = worths(cool, state, chance, even=even).per_row
         path.append(_Removal(state, worth))
         size = len(worth)
         if size == 1:
@@ -251,23 +262,26 @@ def _choose(path: list[_Removal], margin: float) -> tuple[Array, int]:
 def _of_size(cool: Mixture, path: list[_Removal], size: int) -> MixtureState:
     """The mixture of a path with so many categories."""
     removal = next(r for r in reversed(path) if len(r.worth) >= size)
-    return _fewer(cool, removal.state, size, removal.worth)
+    return _without_least(cool, removal.state, size, removal.worth)
 
 
-def _fewer(cool: Mixture, state: MixtureState, size: int, worth: Array | None = None) -> MixtureState:
+def _fewer(cool: Mixture, state: MixtureState, size: int, chance: float) -> MixtureState:
     """The mixture without the least valuable of its categories, at most ``size``."""
+    return _without_least(cool, state, size, worths(cool, state, chance).per_row)
+
+
+def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) -> MixtureState:
     if state.responsibility.shape[1] <= size:
         return state
-    worth = worths(cool, state).per_row if worth is None else worth
     kept = np.sort(np.argsort(-worth, kind="stable")[:size])
     return cool.em(state.responsibility[:, kept], state.share, 2 * REFIT_STEPS)
 
 
-def _pruned(cool: Mixture, state: MixtureState, margin: float) -> MixtureState | None:
+def _pruned(cool: Mixture, state: MixtureState, judge: Judge) -> MixtureState | None:
     """Without the categories that are worth less than the margin, the least valuable removed first."""
     while True:
-        worth = worths(cool, state).per_row
-        if worth.min() >= margin:
+        worth = worths(cool, state, judge.chance).per_row
+        if worth.min() >= judge.margin:
             return state
         if len(worth) == 1:
             return None

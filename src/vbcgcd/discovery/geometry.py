@@ -46,7 +46,13 @@ FEW_DIMENSIONS = 8
 COHESION_BOUNDS, FEWEST = (0.01, 0.99), 0.5
 #: A category must explain its rows better than others by this share of the labelled categories' contrast.
 #: Chosen by looking at streams of four datasets (docs/method.md shows class orders that were not looked at).
-MARGIN = 0.125
+MARGIN = 0.12
+#: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
+CAUTION = 2.0
+#: How the novelty of strangers is distributed, Beta(a, 1): bounds of a, and a where nothing can be left out.
+ALERTNESS_BOUNDS, USUAL_ALERTNESS = (1.0, 50.0), 4.0
+#: Steps in which the share of strangers is estimated, where it starts, and its bounds.
+STRANGER_STEPS, STRANGER_START, STRANGER_BOUNDS = 50, 0.05, (0.001, 0.9)
 
 __all__ = [
     "FLAGGED",
@@ -135,11 +141,14 @@ class CalibratedGeometry(NamedTuple):
         Corrected similarity of each to its best category.
     margin : float
         Nats per row by which a category must explain its rows better than any other does.
+    strange_similarity : array (M,)
+        Corrected similarity of each to the best of the other categories, as if its own were not known.
     """
 
     geometry: Geometry
     best_similarity: Array
     margin: float
+    strange_similarity: Array
 
 
 class LeftOutSimilarity(NamedTuple):
@@ -191,8 +200,8 @@ def calibrate_geometry(
     if len(left_out.rows) < 2:
         if kind == "distance":
             geometry = Geometry("distance", 1.0)
-            return CalibratedGeometry(geometry, np.array([-means.shape[1], 0.0]), MARGIN * means.shape[1])
-        return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]), MARGIN * 10.0)
+            return CalibratedGeometry(geometry, np.array([-means.shape[1], 0.0]), MARGIN * means.shape[1], np.empty(0))
+        return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]), MARGIN * 10.0, np.empty(0))
     counts = np.broadcast_to(sizes, (len(left_out.labels), len(sizes))).copy()
     counts[np.arange(len(counts)), left_out.labels] -= 1
     candidates = {
@@ -225,9 +234,19 @@ def calibrate_kind(
     mean_own = float(corrected.own.mean())
     highest = np.log(_concentration(mean_own, dim)) if kind == "direction" else 0.0
     losses, sharpness = tempered_cross_entropy(similarity, left_out.labels, highest=highest)
-    margin = MARGIN * sharpness * _contrast(geometry, corrected)
+    if kind == "direction":
+        # The correction makes the noise of a mean larger too; clusters of many rows do not have it.
+        sharpness /= float(_attenuation(geometry.within or 1.0, left_out.own_counts).mean())
+    caution = 1 + CAUTION * float((1 / np.maximum(left_out.own_counts, FEWEST)).mean())
+    margin = MARGIN * caution * sharpness * _contrast(geometry, corrected)
+    strange = similarity.copy()
+    strange[np.arange(len(strange)), left_out.labels] = -np.inf
+    strange = strange.max(axis=1)
     return losses, CalibratedGeometry(
-        replace(geometry, sharpness=sharpness), np.sort(similarity.max(axis=1)), margin
+        replace(geometry, sharpness=sharpness),
+        np.sort(similarity.max(axis=1)),
+        margin,
+        strange[np.isfinite(strange)],
     )
 
 
@@ -316,16 +335,53 @@ class Novelty:
     geometry : Geometry
     quantiles : array (Q,)
         Rising quantiles of the best similarity of left-out known rows.
+    alertness : float or None
+        Novelty of rows whose category is not known has the density a u^(a - 1), a = alertness: at 1 strangers
+        look like anybody else. None where it was not measured.
     """
 
     geometry: Geometry
     quantiles: Array
+    alertness: float | None = None
 
     @classmethod
-    def calibrate(cls, geometry: Geometry, best_similarity: Array) -> Novelty:
-        """From the best similarities of labelled rows that were left out."""
+    def calibrate(
+        cls, geometry: Geometry, best_similarity: Array, strange_similarity: Array | None = None
+    ) -> Novelty:
+        """From labelled rows that were left out.
+
+        Parameters
+        ----------
+        geometry : Geometry
+        best_similarity : array (M,)
+            Similarity to the best category.
+        strange_similarity : array (M,), optional
+            That to the best of the others, as if the row's own were not known.
+        """
         levels = np.linspace(0, 1, min(QUANTILES, max(len(best_similarity), 2)))
-        return cls(geometry, np.quantile(best_similarity, levels))
+        novelty = cls(geometry, np.quantile(best_similarity, levels))
+        if strange_similarity is None:
+            return novelty
+        alertness = USUAL_ALERTNESS
+        if len(strange_similarity) >= 2:
+            scores = np.clip(1 - novelty.p_value(strange_similarity), TINY, 1 - TINY)
+            alertness = float(np.clip(-1 / np.log(scores).mean(), *ALERTNESS_BOUNDS))
+        return replace(novelty, alertness=alertness)
+
+    def stranger_share(self, novelty: Array, weight: Array | None = None) -> float:
+        """Share of rows that belong to no category, by maximum likelihood from their novelty scores."""
+        share = STRANGER_START
+        for _ in range(STRANGER_STEPS):
+            share = float(np.average(self.strangeness(novelty, share), weights=weight))
+            share = float(np.clip(share, *STRANGER_BOUNDS))
+        return share
+
+    def strangeness(self, novelty: Array, share: float = STRANGER_START) -> Array:
+        """Probability that each row belongs to no category, array (N,), where such rows have this share."""
+        if self.alertness is None:
+            return np.zeros(len(novelty))
+        density = self.alertness * np.maximum(novelty, TINY) ** (self.alertness - 1)
+        return np.asarray(share * density / (share * density + 1 - share))
 
     def score(self, rows: Array, known_means: Array, counts: Array) -> Array:
         """One minus the p-value of each row under its best known category, array (N,): high is novel.

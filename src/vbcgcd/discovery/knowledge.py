@@ -163,6 +163,7 @@ class Scores:
     best, second : int array (N,)
         Positions of the best and second best category; -1 where there is no second.
     probability, second_probability : array (N,)
+        What they lack to 1 is the probability of the other categories and of none.
     novelty : array (N,)
     """
 
@@ -224,6 +225,8 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
         chosen = None if own is None else own[start : start + CHUNK_ROWS]
         best, second = top_two(log_probability, chosen)
         probability = np.exp(log_probability)
+        if own is None:
+            probability *= 1 - knowledge.novelty.strangeness(novelty)[:, None]
         parts.append((best, gather(probability, best), second, gather(probability, second), novelty))
     return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -282,6 +285,7 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "geometry": plain(knowledge.novelty.geometry),
         "classifier": plain({**asdict(rule), "dtype": np.dtype(rule.dtype).name}),
         "temperature": knowledge.temperature,
+        "alertness": knowledge.novelty.alertness,
         "size_spread": knowledge.size_spread,
         "margin": knowledge.margin,
         "price": None if knowledge.price is None else knowledge.price.per_row,
@@ -316,7 +320,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         ),
         Classifier(**{**state["classifier"], "dtype": np.dtype(state["classifier"]["dtype"])}),
         state["temperature"],
-        Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"]),
+        Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"], state.get("alertness")),
         state["size_spread"],
         None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
         state.get("margin", MARGIN * state["geometry"]["sharpness"]),  # release 0.1.0 had none

@@ -81,15 +81,19 @@ class Options:
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best
         category (the paper); soft expectation-maximisation with frozen known categories.
-    count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
-        How the number of novel categories is estimated. "rehearsal" hides labelled categories during `fit`
-        and learns what a real one is worth; with fewer than four labelled categories, or five rows for each,
-        it cannot, and "evidence" stands in, which tends to overestimate.
+    count : {"distinct", "rehearsal", "evidence", "merge", "silhouette"}, default="distinct"
+        How the number of novel categories is estimated. "distinct" asks that each explains its own rows
+        clearly better than any other does, however large it is. "rehearsal" hides labelled categories during
+        `fit` and learns what one of average size is worth; with fewer than four labelled categories, or five
+        rows for each, it cannot, and "evidence" stands in, which tends to overestimate.
     geometry : {"auto", "direction", "distance"}, default="auto"
         Whether the likeness of a row and a category is their angle or their distance when a session is
         clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
     alignment : float or None, default=None
         Target R of covariance alignment, 0 in the paper; None leaves the volumes unchanged.
+    unassigned : bool, default=True
+        Leave rows that fit no category well enough unassigned, and keep the statistics of groups that are
+        too small to be a category (seedlings). Only with ``cluster="mixture"``.
     update_known : bool, default=False
         Let rows that surely belong to a known category update its posterior in `discover`.
     svi_steps : int, default=300
@@ -108,7 +112,7 @@ class Options:
     Examples
     --------
     >>> Options(relabel="em").count
-    'rehearsal'
+    'distinct'
     """
 
     n_components: int | None = _number(384, low=1, whole=True, words=(None,))
@@ -123,9 +127,10 @@ class Options:
     inference: str = _choice("exact", "exact", "svi")
     cluster: str | Clusterer = field(default="mixture", metadata={"check": _cluster})
     relabel: str = _choice("confident", *RELABELLERS)
-    count: str = _choice("rehearsal", *COUNTERS)
+    count: str = _choice("distinct", *COUNTERS)
     geometry: str = _choice("auto", "auto", "direction", "distance")
     alignment: float | None = _number(None, words=(None,))
+    unassigned: bool = _choice(True, True, False)
     update_known: bool = _choice(False, True, False)
     svi_steps: int = _number(300, low=1, whole=True)
     predictive: Predictive = _choice("plugin", "plugin", "student")

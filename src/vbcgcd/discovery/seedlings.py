@@ -1,23 +1,31 @@
 """Seedlings: groups that are too small or too doubtful to be a category yet.
 
-Of a seedling only its sufficient statistics are kept, as a posterior from which they can be recovered
-exactly, and what its rows were worth. It has no id. When a later session finds more rows of the same kind,
-statistics and worth add, and once they are enough the seedling becomes a category.
+Of a seedling only its sufficient statistics are kept, as a posterior from which they can be recovered, and
+what its rows were worth. It has no id. Rows of a later session that a seedling explains better than every
+category join it, and so do whole groups that cannot be told from it: statistics and worth add. Once they are
+enough (see `vbcgcd.discovery.distinct`) the seedling becomes a category.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior
+from vbcgcd.discovery.distinct import SEEDLING_NOVELTY, Judge
+from vbcgcd.discovery.geometry import Geometry
 
 Array = NDArray[Any]
 
-__all__ = ["Seedlings"]
+#: Two groups are the same kind if telling them apart gains less than this many margins per row.
+SAME = 3.0
+#: Most seedlings that are kept: the most valuable ones.
+MOST = 64
+
+__all__ = ["Groups", "Seedlings", "is_enough", "joining", "same_kind"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +58,10 @@ class Seedlings:
             self.posterior.take(chosen), self.rows[chosen], self.worth[chosen], self.since[chosen]
         )
 
+    def most_valuable(self) -> Seedlings:
+        """Those that are kept: the most valuable ones, in order."""
+        return self.take(np.sort(np.argsort(-self.worth, kind="stable")[:MOST]))
+
     @classmethod
     def concatenate(cls, parts: list[Seedlings]) -> Seedlings:
         """Those of all parts, in order."""
@@ -80,3 +92,63 @@ class Seedlings:
             arrays[f"seedlings.{name}"] for name in ("mean", "kappa", "nu", "factor", "rows", "worth", "since")
         )
         return cls(Posterior(mean, kappa, nu, factor, structure), rows, worth, since)
+
+
+class Groups(NamedTuple):
+    """Groups of a session's rows: members, 0 or 1 (N, S), and what each group is worth (S,)."""
+
+    members: Array
+    worth: Array
+
+
+def joining(
+    rows: Array, seedlings: Seedlings, geometry: Geometry, best: Array, novelty: Array, margin: float
+) -> Groups:
+    """The rows that seedlings explain better than the categories do, by at least the margin.
+
+    Parameters
+    ----------
+    rows : prepared rows (N, D)
+    seedlings : Seedlings
+    geometry : Geometry
+    best : array (N,)
+        Similarity of each row to its best category.
+    novelty : array (N,)
+    margin : float
+        Nats.
+    """
+    similarity = geometry.corrected(geometry.similarity(rows, seedlings.posterior.mean), seedlings.rows)
+    nearest = similarity.argmax(axis=1)
+    gain = geometry.sharpness * (similarity[np.arange(len(rows)), nearest] - best)
+    joins = (gain > margin) & (novelty > SEEDLING_NOVELTY)
+    members = np.zeros((len(rows), len(seedlings)))
+    members[joins, nearest[joins]] = 1.0
+    return Groups(members, members.T @ np.where(joins, gain, 0.0))
+
+
+def same_kind(
+    means: Array, counts: Array, seedlings: Seedlings, geometry: Geometry, margin: float
+) -> Array:
+    """The seedling that each group cannot be told from, int array (S,); -1 where there is none.
+
+    The mean of few rows is noisy, so likeness is that of the exact means, as far as it can be estimated.
+    """
+    if not len(means) or not len(seedlings):
+        return np.full(len(means), -1)
+    similarity = geometry.similarity(geometry.prepared(means), seedlings.posterior.mean)
+    if geometry.kind == "direction":
+        # The cosine of two noisy means; two rows of a category have the cosine `within` on average.
+        cohesion = np.sqrt(geometry.within or 1.0)
+        once = geometry.corrected(similarity, seedlings.rows)
+        both = geometry.corrected(once, np.asarray(counts)[:, None])
+        gap = geometry.sharpness * cohesion * (1 - both)
+    else:
+        both = geometry.corrected(similarity, seedlings.rows)
+        gap = -geometry.sharpness * geometry.corrected(both, np.asarray(counts)[:, None])
+    nearest = gap.argmin(axis=1)
+    return np.where(gap[np.arange(len(means)), nearest] < SAME * margin, nearest, -1)
+
+
+def is_enough(rows: Array, worth: Array, judge: Judge) -> Array:
+    """Whether groups of so many rows are worth enough to be categories."""
+    return np.asarray(worth >= judge.margin * (rows + judge.chance))

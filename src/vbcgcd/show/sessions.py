@@ -35,6 +35,7 @@ STEPS = {
     "count": "estimating the number of novel categories",
     "cluster": "clustering",
     "relabel": "separating known from novel items",
+    "leftovers": "tending what fits nowhere",
     "posterior": "learning the novel categories",
     "assign": "assigning items to categories",
 }
