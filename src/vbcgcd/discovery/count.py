@@ -84,7 +84,7 @@ Counter = Callable[[CountProblem], tuple[CountCurve, MixtureState | None]]
 def distinct(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """The categories that are distinct from all others; see `vbcgcd.discovery.distinct`."""
     known = problem.knowledge
-    found = find(Stream(problem.mixture, known.novelty, known.margin, problem.rng))
+    found = find(Stream(problem.mixture, known.novelty, known.margins, problem.rng))
     return found.curve, found.state
 
 

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.geometry import Novelty
+from vbcgcd.discovery.geometry import Margins, Novelty
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, START_STEPS, cooled, search, seed
 from vbcgcd.record import CountCurve
@@ -36,7 +36,7 @@ CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 #: Share of a crowd that is removed at a time.
 AT_ONCE = 0.06
 #: Rows with a novelty above this after one pass take part in the next, if there are enough of them.
-UNEXPLAINED, FEWEST_UNEXPLAINED = 0.5, 6
+UNEXPLAINED, FEWEST_UNEXPLAINED = 0.8, 6
 #: A seedling is worth at least this share of what a category must be, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.8, 3
 
@@ -59,20 +59,21 @@ class Stream:
     mixture : Mixture
         At the calibrated sharpness.
     novelty : Novelty
-    margin : float
-        Nats per row that a category must be worth.
+    margins : Margins
+        What a category must be worth for each of its rows.
     rng : Generator
     """
 
     mixture: Mixture
     novelty: Novelty
-    margin: float
+    margins: Margins
     rng: np.random.Generator
 
     @property
     def judge(self) -> Judge:
         """What categories of this session must be worth."""
-        return Judge(self.margin, PICKED * float(np.log(max(self.mixture.total, 2.0))) / self.margin)
+        price = PICKED * float(np.log(max(self.mixture.total, 2.0)))
+        return Judge(self.margins.later, price / self.margins.later)
 
 
 class Found(NamedTuple):
@@ -120,7 +121,7 @@ def find(stream: Stream) -> Found:
     """The distinct categories, however many."""
     mixture, cool = stream.mixture, cooled(stream.mixture)
     path = _path(cool, _crowd_size(len(cool.rows), FIRST_ROWS), stream, even=1.0)
-    scores, chosen = _choose(path, stream.margin)
+    scores, chosen = _choose(path, stream.margins.first)
     state = None
     if chosen:
         state = search(mixture, chosen, stream.rng, _of_size(cool, path, chosen), finish=False)
@@ -172,13 +173,13 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
         return nothing
     part = cool.part(rows, similarity)
     path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=0.0)
-    chosen = _choose(path, SEEDLING_WORTH * stream.margin)[1]
+    chosen = _choose(path, SEEDLING_WORTH * stream.judge.margin)[1]
     if not chosen:
         return nothing
     weak = _of_size(part, path, chosen)
     worth = worths(part, weak, stream.judge.chance)
     belongs = (weak.responsibility > 0.5) & (part.weight[:, None] > 0)
-    enough = (belongs.sum(axis=0) >= SEEDLING_ROWS) & (worth.per_row >= SEEDLING_WORTH * stream.margin)
+    enough = (belongs.sum(axis=0) >= SEEDLING_ROWS) & (worth.per_row >= SEEDLING_WORTH * stream.judge.margin)
     members = np.zeros((len(cool.rows), int(enough.sum())))
     members[rows] = belongs[:, enough]
     return members, Worth(*(values[enough] for values in worth))
@@ -195,7 +196,7 @@ def _second_pass(
     part = cool.part(rows, similarity)
     path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=0.0)
     before = 0 if state is None else state.responsibility.shape[1]
-    chosen = _choose(path, stream.margin)[1] if number is None else number - before
+    chosen = _choose(path, stream.judge.margin)[1] if number is None else number - before
     chosen = min(chosen, max(len(removal.worth) for removal in path))
     if chosen <= 0:
         return state, False

@@ -46,9 +46,12 @@ FEW_DIMENSIONS = 8
 COHESION_BOUNDS, FEWEST = (0.01, 0.99), 0.5
 #: A category must explain its rows better than others by this share of the labelled categories' contrast.
 #: Chosen by looking at streams of four datasets (docs/method.md shows class orders that were not looked at).
-MARGIN = 0.12
+MARGIN = 0.115
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
+#: Later passes ask for this share of the margin where left-out rows are all predicted without doubt, and for
+#: all of it where their cross-entropy is a nat or more.
+LEAST_EASE = 0.7
 #: How the novelty of strangers is distributed, Beta(a, 1): bounds of a, and a where nothing can be left out.
 ALERTNESS_BOUNDS, USUAL_ALERTNESS = (1.0, 50.0), 4.0
 #: Steps in which the share of strangers is estimated, where it starts, and its bounds.
@@ -59,10 +62,12 @@ __all__ = [
     "CalibratedGeometry",
     "Geometry",
     "LeftOutSimilarity",
+    "Margins",
     "Novelty",
     "calibrate_geometry",
     "calibrate_kind",
     "is_flagged",
+    "usual_margins",
 ]
 
 
@@ -131,6 +136,21 @@ class Geometry:
         return np.asarray(product / others - 0.5 * (own + np.maximum(length, 0) / others**2))
 
 
+class Margins(NamedTuple):
+    """Nats per row by which a category must explain its rows better than any other does.
+
+    Attributes
+    ----------
+    first : float
+        In the first pass of a session, where all have the same size.
+    later : float
+        Where each has its own: less, the better labelled categories can be told apart.
+    """
+
+    first: float
+    later: float
+
+
 class CalibratedGeometry(NamedTuple):
     """What labelled rows that were left out say.
 
@@ -139,15 +159,14 @@ class CalibratedGeometry(NamedTuple):
     geometry : Geometry
     best_similarity : array (M,)
         Corrected similarity of each to its best category.
-    margin : float
-        Nats per row by which a category must explain its rows better than any other does.
+    margins : Margins
     strange_similarity : array (M,)
         Corrected similarity of each to the best of the other categories, as if its own were not known.
     """
 
     geometry: Geometry
     best_similarity: Array
-    margin: float
+    margins: Margins
     strange_similarity: Array
 
 
@@ -200,8 +219,8 @@ def calibrate_geometry(
     if len(left_out.rows) < 2:
         if kind == "distance":
             geometry = Geometry("distance", 1.0)
-            return CalibratedGeometry(geometry, np.array([-means.shape[1], 0.0]), MARGIN * means.shape[1], np.empty(0))
-        return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]), MARGIN * 10.0, np.empty(0))
+            return CalibratedGeometry(geometry, np.array([-means.shape[1], 0.0]), usual_margins(means.shape[1]), np.empty(0))
+        return CalibratedGeometry(Geometry("direction", 10.0), np.array([0.0, 1.0]), usual_margins(10.0), np.empty(0))
     counts = np.broadcast_to(sizes, (len(left_out.labels), len(sizes))).copy()
     counts[np.arange(len(counts)), left_out.labels] -= 1
     candidates = {
@@ -238,16 +257,22 @@ def calibrate_kind(
         # The correction makes the noise of a mean larger too; clusters of many rows do not have it.
         sharpness /= float(_attenuation(geometry.within or 1.0, left_out.own_counts).mean())
     caution = 1 + CAUTION * float((1 / np.maximum(left_out.own_counts, FEWEST)).mean())
-    margin = MARGIN * caution * sharpness * _contrast(geometry, corrected)
+    first = MARGIN * caution * sharpness * _contrast(geometry, corrected)
+    ease = LEAST_EASE + (1 - LEAST_EASE) * min(float(losses.mean()), 1.0)
     strange = similarity.copy()
     strange[np.arange(len(strange)), left_out.labels] = -np.inf
     strange = strange.max(axis=1)
     return losses, CalibratedGeometry(
         replace(geometry, sharpness=sharpness),
         np.sort(similarity.max(axis=1)),
-        margin,
+        Margins(first, ease * first),
         strange[np.isfinite(strange)],
     )
+
+
+def usual_margins(contrast: float) -> Margins:
+    """Margins where labelled rows do not tell more than this contrast, in nats."""
+    return Margins(MARGIN * contrast, MARGIN * contrast)
 
 
 def _within(kind: str, own: Array, counts: Array) -> float:

@@ -25,7 +25,7 @@ from vbcgcd.bayes import (
     recover_statistics,
     statistics_by_label,
 )
-from vbcgcd.discovery.geometry import MARGIN, Geometry, Novelty
+from vbcgcd.discovery.geometry import Geometry, Margins, Novelty, usual_margins
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
@@ -75,8 +75,8 @@ class Knowledge:
         Squared coefficient of variation of the labelled categories' sizes.
     price : CategoryPrice or None
         What a novel category has to be worth; None where it was not rehearsed.
-    margin : float
-        Nats per row by which a category must explain its rows better than any other does.
+    margins : Margins
+        What a novel category must be worth for each of its rows.
     seedlings : Seedlings or None
         Groups that are not categories yet; None where there are none.
     """
@@ -89,7 +89,7 @@ class Knowledge:
     novelty: Novelty
     size_spread: float
     price: CategoryPrice | None
-    margin: float
+    margins: Margins
     seedlings: Seedlings | None = None
 
     @property
@@ -287,7 +287,7 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "temperature": knowledge.temperature,
         "alertness": knowledge.novelty.alertness,
         "size_spread": knowledge.size_spread,
-        "margin": knowledge.margin,
+        "margins": list(knowledge.margins),
         "price": None if knowledge.price is None else knowledge.price.per_row,
         "values": values,
     }
@@ -323,7 +323,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"], state.get("alertness")),
         state["size_spread"],
         None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
-        state.get("margin", MARGIN * state["geometry"]["sharpness"]),  # release 0.1.0 had none
+        Margins(*state["margins"]) if "margins" in state else usual_margins(state["geometry"]["sharpness"]),
         Seedlings.from_arrays(arrays, prior.structure),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])

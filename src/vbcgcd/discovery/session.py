@@ -89,7 +89,7 @@ class _Session:
 
     def stream(self, rng: np.random.Generator) -> Stream:
         """The rows with what categories are judged by."""
-        return Stream(self.mixture, self.knowledge.novelty, self.knowledge.margin, rng)
+        return Stream(self.mixture, self.knowledge.novelty, self.knowledge.margins, rng)
 
     @property
     def densities(self) -> Densities:
@@ -301,13 +301,13 @@ def _tend(here: _Session, discovery: _Discovery, session: int, rng: np.random.Ge
     past: dict[int, list[int]] = {}
     if old is not None:
         means = np.array([weight[:, k] @ here.rows / weight[:, k].sum() for k in range(weight.shape[1])])
-        homes = same_kind(means.reshape(-1, here.rows.shape[1]), weight.sum(axis=0), old, geometry, known.margin)
+        homes = same_kind(means.reshape(-1, here.rows.shape[1]), weight.sum(axis=0), old, geometry, known.margins.later)
         for k, s in enumerate(homes.tolist()):
             if s >= 0 and not any(s in taken_over for taken_over in past.values()):
                 past.setdefault(k, []).append(s)
         free = [s for s in range(len(old)) if not any(s in taken_over for taken_over in past.values())]
         if free:
-            joined = joining(mixture.rows, old.take(np.array(free)), geometry, best, novelty, known.margin)
+            joined = joining(mixture.rows, old.take(np.array(free)), geometry, best, novelty, known.margins.later)
             for i, s in enumerate(free):
                 members = (joined.members[:, i] > 0) & rest
                 taken |= members
@@ -319,7 +319,7 @@ def _tend(here: _Session, discovery: _Discovery, session: int, rng: np.random.Ge
         mean = here.rows[fresh[:, i]].mean(axis=0, keepdims=True)
         home = -1
         if old is not None:
-            home = int(same_kind(mean, fresh[:, i].sum()[None], old, geometry, known.margin)[0])
+            home = int(same_kind(mean, fresh[:, i].sum()[None], old, geometry, known.margins.later)[0])
         own = next((g for g in range(len(groups)) if home in groups[g][2]), None)
         if own is None:
             groups.append((fresh[:, i], lost, []))
