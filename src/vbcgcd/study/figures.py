@@ -101,7 +101,7 @@ def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:
 
 def _progress(data: Dataset, plan: Plan) -> Any:
     """Accuracy and covariance volume along the training of the first session (the paper's figure 2)."""
-    ours = progress_of_session(data, plan, CategoryDiscoverer(count="evidence"))
+    ours = progress_of_session(data, plan, CategoryDiscoverer())
     # The paper's configuration without early stopping, so that the whole path is shown.
     paper = progress_of_session(data, plan, CategoryDiscoverer.paper(alignment=None))
     figure, axes = _canvas(11, 6.4, nrows=2, ncols=2, sharex=True)

@@ -26,7 +26,7 @@ class MethodCard:
         Where it was published; empty for ours.
     year : int or None
     options : mapping
-        Options that make it what its name says; ``count`` holds only where the number is known.
+        Options that make it what its name says.
     torch : bool
         Whether it needs torch.
     counts : bool
@@ -67,16 +67,14 @@ class Run:
 
 _MODEL = "vbcgcd.model:CategoryDiscoverer"
 _RIVALS = "vbcgcd.study.rivals"
-#: Counting by evidence needs no rehearsal in `fit`; nothing is counted where the number is known.
-_NUMBER_KNOWN = {"count": "evidence"}
 
 OURS = (
-    MethodCard("ours", "calibrated Bayesian discovery, all defaults", _MODEL, options=_NUMBER_KNOWN),
+    MethodCard("ours", "calibrated Bayesian discovery, all defaults", _MODEL),
     MethodCard(
         "recipe",
         "the paper's steps in our calibrated space: k-means, one relabelling, alignment at R = 0",
         _MODEL,
-        options={**_NUMBER_KNOWN, "cluster": "kmeans", "relabel": "reassign", "alignment": 0.0},
+        options={"cluster": "kmeans", "relabel": "reassign", "alignment": 0.0},
     ),
     MethodCard(
         "paper",
@@ -98,7 +96,6 @@ RIVALS = (
         f"{_RIVALS}.ncm:Ncm",
         "iCaRL, CVPR",
         2017,
-        _NUMBER_KNOWN,
     ),
     MethodCard(
         "ncm-kmeans",
@@ -115,7 +112,6 @@ RIVALS = (
         f"{_RIVALS}.pe:PointEstimate",
         "VB-CGCD, ICML",
         2025,
-        _NUMBER_KNOWN,
     ),
     MethodCard(
         "lda",
@@ -123,7 +119,6 @@ RIVALS = (
         f"{_RIVALS}.lda:Lda",
         "Deep SLDA, CVPR workshops",
         2020,
-        _NUMBER_KNOWN,
     ),
     MethodCard(
         "fecam",
@@ -131,7 +126,6 @@ RIVALS = (
         f"{_RIVALS}.fecam:FeCam",
         "FeCAM, NeurIPS",
         2023,
-        _NUMBER_KNOWN,
     ),
     MethodCard(
         "gcd-frozen",
@@ -201,16 +195,9 @@ ALL = ("ours", *(card.name for card in RIVALS))
 
 
 def options_of(run: Run) -> dict[str, Any]:
-    """All options of a run that differ from the method's defaults: those of its card, and its own.
-
-    A card that counts by the cheapest means, because the number is known, leaves it to the method where it is
-    not.
-    """
+    """All options of a run that differ from the method's defaults: those of its card, and its own."""
     card = METHODS.get(run.method)
-    options = {} if card is None else dict(card.options)
-    if not run.number_known:
-        options.pop("count", None)
-    return {**options, **run.options}
+    return {**({} if card is None else card.options), **run.options}
 
 
 def expand_methods(names: str) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
 from vbcgcd.study.streams.scoring import StreamResult
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
-REVISION = 2
+REVISION = 3
 Score = TypeVar("Score", SessionScore, StreamScore)
 
 __all__ = ["PlanResult", "Results", "RunRecord", "SessionEvaluation", "identity", "run_key"]

@@ -137,7 +137,7 @@ class Estimates(NamedTuple):
 
 def estimates_of(data: Dataset, plan: Plan) -> Estimates:
     """Both estimates of the first labelled class, in the leading dimensions of the calibrated space."""
-    model = CategoryDiscoverer(count="evidence")
+    model = CategoryDiscoverer()
     model.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     known = model.knowledge_
     label = model.classes_[0]

@@ -46,7 +46,7 @@ class Replay:
         **options: Any,
     ) -> None:
         self.n_samples, self.hidden, self.epochs, self.random_state = n_samples, hidden, epochs, random_state
-        self.model = CategoryDiscoverer(**{"count": "evidence", "random_state": random_state, **options})
+        self.model = CategoryDiscoverer(**{"random_state": random_state, **options})
 
     def fit(self, X: Any, y: Any) -> Replay:
         """Learn the labelled rows, then train on samples."""
