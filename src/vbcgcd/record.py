@@ -263,7 +263,8 @@ class SessionRecord:
         rest = f", {self.unassigned} unassigned" if self.unassigned else ""
         return (
             f"SessionRecord(session {self.session}: {self.rows} rows, {self.known_rows} known and "
-            f"{self.novel_rows} novel in {self.n_novel} {categories} ({how}){names}{rest}; {self.seconds:.1f} s)"
+            f"{self.novel_rows} novel in {self.n_novel} {categories} ({how}){names}{rest}; "
+            f"{self.seconds:.1f} s)"
         )
 
     def __rich__(self) -> Any:

@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.discovery import geometry as geometry_module
-from vbcgcd.discovery.geometry import Geometry, calibrate_geometry, left_out_similarities
+from vbcgcd.discovery.calibrate import calibrate_geometry, left_out_similarities
+from vbcgcd.discovery.geometry import Geometry
 
 KINDS = ["direction", "distance"]
 

@@ -22,14 +22,13 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
-from vbcgcd.discovery.geometry import (
+from vbcgcd.discovery.calibrate import (
     CalibratedGeometry,
-    Geometry,
     LeftOutSimilarity,
-    Novelty,
     calibrate_geometry,
     calibrate_kind,
 )
+from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer

@@ -1,15 +1,15 @@
-"""Which categories are novel, and how many: each must explain its own rows clearly better than any other does.
+"""Which categories are novel, and how many: each must explain its own rows clearly better than others do.
 
 The *worth* of a novel category is the log-likelihood that its rows lose without it, per row. It does not
-depend on how large the category is, so that two of 640 rows are judged like forty of 8. What it must be worth,
-the margin, follows from how far apart the labelled categories are (see `vbcgcd.discovery.geometry`). A few
-rows that happen to be alike are no category: picking them out of N rows costs log N nats each, and a category
-pays that for its first ones.
+depend on how large the category is, so that two of 640 rows are judged like forty of 8. What it must be
+worth, the margin, follows from how far apart the labelled categories are (`vbcgcd.discovery.calibrate`). A
+few rows that happen to be alike are no category: picking them out of N rows costs log N nats each, and a
+category pays that for its first ones.
 
 The first pass removes the least valuable category from a crowd, one after the other, as if all had the
 average size: it finds the large ones and leaves them whole. The second looks among the rows that are still
-badly explained, size by size: it finds the small ones. Groups that are worth less than the margin, but more
-than chance, are left over as seedlings.
+badly explained, each category by its own size: it finds the small ones. Groups that are worth less than the
+margin, but more than chance, are left over for seedlings.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.geometry import Margins, Novelty
+from vbcgcd.discovery.calibrate import Margins
+from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, START_STEPS, cooled, search, seed
 from vbcgcd.record import CountCurve
@@ -31,7 +32,7 @@ Array = NDArray[Any]
 PICKED = 3.0
 #: Rows for each category of the crowd in the first and in a later pass, and the largest crowd.
 FIRST_ROWS, LATER_ROWS, LARGEST_CROWD = 8, 4, 100
-#: Starts of a crowd, its EM steps, those after a removal, and those of a mixture put together from two passes.
+#: Starts of a crowd; EM steps of a crowd, after a removal, and of two passes put together.
 CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 #: Share of a crowd that is removed at a time.
 AT_ONCE = 0.06
@@ -44,7 +45,7 @@ __all__ = ["Found", "Judge", "Stream", "find", "find_number", "weak_groups", "wo
 
 
 class Judge(NamedTuple):
-    """What a category must be worth: nats per row, of its rows and as many more as chance can bring together."""
+    """What a category must be worth: the margin, for its rows and as many more as chance brings together."""
 
     margin: float
     chance: float
@@ -126,7 +127,7 @@ def find(stream: Stream) -> Found:
     if chosen:
         state = search(mixture, chosen, stream.rng, _of_size(cool, path, chosen), finish=False)
         state = _pruned(cool, state, stream.judge)
-    state, more = _second_pass(stream, cool, state)
+    state = _second_pass(stream, cool, state)
     if state is not None:
         state = _finished(mixture, state)
     number = 0 if state is None else state.responsibility.shape[1]
@@ -134,7 +135,7 @@ def find(stream: Stream) -> Found:
     return Found(state, curve)
 
 
-def find_number(stream: Stream, number: int) -> MixtureState | None:
+def find_number(stream: Stream, number: int) -> MixtureState:
     """So many categories: the distinct ones, and the most valuable of what is left or the fewest removed.
 
     Two solutions compete: the search for mixtures of that size, and the distinct categories of `find`, of
@@ -146,7 +147,7 @@ def find_number(stream: Stream, number: int) -> MixtureState | None:
     found = find(stream).state
     state = None if found is None else _fewer(cool, found, number, stream.judge.chance)
     if state is None or state.responsibility.shape[1] < number:
-        state = _second_pass(stream, cool, state, number=number)[0]
+        state = _second_pass(stream, cool, state, number=number)
     whole = state is not None and state.responsibility.shape[1] == number
     searched = search(mixture, number, stream.rng, state if whole else None, finish=False)
     if not whole or state is None:
@@ -187,26 +188,26 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
 
 def _second_pass(
     stream: Stream, cool: Mixture, state: MixtureState | None, *, number: int | None = None
-) -> tuple[MixtureState | None, bool]:
-    """With the distinct categories among the rows that are still badly explained; whether there were any."""
+) -> MixtureState | None:
+    """With the distinct categories among the rows that are still badly explained, or so many in all."""
     similarity = None if state is None else _similarity(cool, state)
     rows = np.flatnonzero(_novelty(stream, cool, similarity) > UNEXPLAINED)
     if len(rows) < FEWEST_UNEXPLAINED:
-        return state, False
+        return state
     part = cool.part(rows, similarity)
     path = _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=0.0)
     before = 0 if state is None else state.responsibility.shape[1]
     chosen = _choose(path, stream.judge.margin)[1] if number is None else number - before
     chosen = min(chosen, max(len(removal.worth) for removal in path))
     if chosen <= 0:
-        return state, False
+        return state
     extra = np.zeros((len(cool.rows), chosen), np.float32)
     extra[rows] = _of_size(part, path, chosen).responsibility
     if state is not None:
         rest = state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
         extra = np.hstack([rest, extra])
     joint = cool.em(extra, _share(cool, extra), JOINT_STEPS)
-    return (_pruned(cool, joint, stream.judge) if number is None else joint), True
+    return _pruned(cool, joint, stream.judge) if number is None else joint
 
 
 def _similarity(cool: Mixture, state: MixtureState) -> Array:

@@ -25,7 +25,8 @@ from vbcgcd.bayes import (
     recover_statistics,
     statistics_by_label,
 )
-from vbcgcd.discovery.geometry import Geometry, Margins, Novelty, usual_margins
+from vbcgcd.discovery.calibrate import Margins, usual_margins
+from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings

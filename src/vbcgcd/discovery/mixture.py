@@ -117,10 +117,10 @@ class Mixture:
 
     def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
         """Some of the rows; categories with these similarities (N, K) are known as well."""
-        known = self.known_similarity if similarity is None else np.hstack([self.known_similarity, similarity])
-        return replace(
-            self, rows=self.rows[rows], known_similarity=known[rows], weight=self.weight[rows]
+        known = (
+            self.known_similarity if similarity is None else np.hstack([self.known_similarity, similarity])
         )
+        return replace(self, rows=self.rows[rows], known_similarity=known[rows], weight=self.weight[rows])
 
     @functools.cached_property
     def total(self) -> float:

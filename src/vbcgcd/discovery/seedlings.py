@@ -52,6 +52,11 @@ class Seedlings:
     def __len__(self) -> int:
         return len(self.since)
 
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Rows of each, the most first."""
+        return tuple(sorted(self.rows.round().astype(int).tolist(), reverse=True))
+
     def take(self, chosen: Array) -> Seedlings:
         """Some of them."""
         return Seedlings(
@@ -89,7 +94,8 @@ class Seedlings:
         if "seedlings.since" not in arrays:
             return None
         mean, kappa, nu, factor, rows, worth, since = (
-            arrays[f"seedlings.{name}"] for name in ("mean", "kappa", "nu", "factor", "rows", "worth", "since")
+            arrays[f"seedlings.{name}"]
+            for name in ("mean", "kappa", "nu", "factor", "rows", "worth", "since")
         )
         return cls(Posterior(mean, kappa, nu, factor, structure), rows, worth, since)
 
@@ -126,9 +132,7 @@ def joining(
     return Groups(members, members.T @ np.where(joins, gain, 0.0))
 
 
-def same_kind(
-    means: Array, counts: Array, seedlings: Seedlings, geometry: Geometry, margin: float
-) -> Array:
+def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geometry, margin: float) -> Array:
     """The seedling that each group cannot be told from, int array (S,); -1 where there is none.
 
     The mean of few rows is noisy, so likeness is that of the exact means, as far as it can be estimated.

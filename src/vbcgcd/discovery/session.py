@@ -1,4 +1,5 @@
-"""One unlabelled session, step by step: novelty, count, cluster, relabel, posterior (aligned), assign.
+"""One unlabelled session, step by step: novelty, count, cluster, relabel, leftovers, posterior (aligned),
+assign.
 
 Pure: what is known and the rows go in, what is known after it and a record come out. The posteriors that were
 known before are only read.
@@ -6,11 +7,8 @@ known before are only read.
 
 from __future__ import annotations
 
-import functools
-import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,89 +20,31 @@ from vbcgcd.bayes import (
     Statistics,
     align,
     log_evidence,
-    recover_statistics,
     run_svi,
     statistics_by_responsibility,
     volume_ratio,
 )
 from vbcgcd.discovery.count import COUNTERS, CountProblem
-from vbcgcd.discovery.distinct import SEEDLING_ROWS, Stream, find_number, weak_groups
+from vbcgcd.discovery.distinct import find_number
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
-from vbcgcd.discovery.mixture import Mixture, MixtureState
+from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
-from vbcgcd.discovery.strategies import RELABELLERS, Densities, Start, hard_labels, is_novel, start_of
+from vbcgcd.discovery.rows import Discovery, SessionRows
+from vbcgcd.discovery.strategies import RELABELLERS, Start, hard_labels, is_novel, start_of
 from vbcgcd.labels import with_unassigned
-from vbcgcd.record import CountCurve, SessionRecord, Step
+from vbcgcd.record import SessionRecord
 
 Array = NDArray[Any]
 
 #: With ``update_known``, rows of at least this probability teach their known category.
 SURE_KNOWN = 0.95
-#: A novel category keeps its doubtful rows if it would have no more than this many others.
-FEWEST_TAUGHT = 2.0
 #: Fewer known categories, or rows for half of them, are too few to judge by.
 FEW_CATEGORIES, FEW_ROWS = 4, 8
 #: A novel category that fewer rows than this teach, by weight, is not created.
 LEAST_WEIGHT = 1e-6
 
 __all__ = ["NovelFit", "fit_novel", "run_session"]
-
-
-@dataclass(frozen=True, eq=False)
-class _Session:
-    """The rows of one session with what several steps ask for."""
-
-    rows: Array
-    knowledge: Knowledge
-    weight: Array | None
-    progress: Callable[[str], None]
-    steps: list[Step] = field(default_factory=list)
-
-    @contextmanager
-    def step(self, name: str) -> Iterator[dict[str, Any]]:
-        """Announce and time a step; its details are gathered in the dict."""
-        self.progress(name)
-        details: dict[str, Any] = {}
-        start = time.perf_counter()
-        yield details
-        self.steps.append(Step(name, time.perf_counter() - start, details))
-
-    @functools.cached_property
-    def known_density(self) -> Array:
-        return self.knowledge.classifier.log_density(self.rows, self.knowledge.posterior)
-
-    @functools.cached_property
-    def mixture(self) -> Mixture:
-        known = self.knowledge
-        return Mixture.of(
-            self.rows,
-            known.posterior.mean,
-            known.novelty.geometry,
-            counts=known.counts,
-            weight=self.weight,
-            size_spread=known.size_spread,
-        )
-
-    def stream(self, rng: np.random.Generator) -> Stream:
-        """The rows with what categories are judged by."""
-        return Stream(self.mixture, self.knowledge.novelty, self.knowledge.margins, rng)
-
-    @property
-    def densities(self) -> Densities:
-        return Densities(lambda: self.known_density, self._novel_density)
-
-    def weighted(self, responsibility: Array) -> Array:
-        return responsibility if self.weight is None else responsibility * self.weight[:, None]
-
-    def _novel_density(self, responsibility: Array) -> Array:
-        """Log-density under provisional novel posteriors fitted to ``responsibility``."""
-        known = self.knowledge
-        statistics = statistics_by_responsibility(
-            self.rows, self.weighted(responsibility), structure=known.prior.structure
-        )
-        return known.classifier.log_density(self.rows, known.posterior_of(statistics))
 
 
 def run_session(
@@ -147,7 +87,7 @@ def run_session(
     """
     order = _canonical_order(rows, weight)
     weight = None if weight is None else weight[order]
-    here = _Session(knowledge.reduced(rows[order]), knowledge, weight, progress)
+    here = SessionRows(knowledge.reduced(rows[order]), knowledge, weight, progress)
     with here.step("novelty") as details:
         novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
@@ -155,13 +95,13 @@ def run_session(
     leftovers = None
     if options.unassigned and options.cluster == "mixture":
         with here.step("leftovers") as details:
-            leftovers = _tend(here, discovery, session, rng)
+            leftovers = tend(here, discovery, session, rng)
             discovery = leftovers.discovery
             details["seedlings"] = 0 if leftovers.seedlings is None else len(leftovers.seedlings)
     with here.step("posterior") as details:
         fit = fit_novel(here.rows, here.weighted(discovery.teaching), knowledge, options, rng)
-        if leftovers is not None:
-            fit = _with_past(fit, leftovers, knowledge)
+        if leftovers is not None and fit.posterior is not None:
+            fit = fit._replace(posterior=with_past(fit.posterior, leftovers, knowledge))
         details.update(fit.details)
     with here.step("assign"):
         probabilities = _probabilities(here, discovery.responsibility)
@@ -190,7 +130,9 @@ def run_session(
         flagged=flagged,
         estimated=n_novel is None,
         unassigned=int(unassigned.sum()),
-        seedlings=() if seedlings is None else tuple(sorted(seedlings.rows.round().astype(int).tolist()))[::-1],
+        seedlings=()
+        if seedlings is None
+        else tuple(sorted(seedlings.rows.round().astype(int).tolist()))[::-1],
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
@@ -210,18 +152,9 @@ def run_session(
     return knowledge.extended(fit.posterior), record
 
 
-class _Discovery(NamedTuple):
-    """Responsibilities and teaching weights of the novel categories (N, K), their share, and the count."""
-
-    responsibility: Array
-    teaching: Array
-    share: float
-    curve: CountCurve | None
-
-
 def _discover(
-    here: _Session, options: Options, novelty: Array, n_novel: int | None, rng: np.random.Generator
-) -> _Discovery:
+    here: SessionRows, options: Options, novelty: Array, n_novel: int | None, rng: np.random.Generator
+) -> Discovery:
     """Count where the number is not known, cluster, and decide row by row."""
     curve, solution = None, None
     if n_novel is None:
@@ -254,159 +187,7 @@ def _discover(
             mass = np.minimum(responsibility.sum(axis=1), 1.0)
             share = float(np.average(mass, weights=here.weight))
         details["novel rows"] = int(is_novel(responsibility).sum())
-    return _Discovery(responsibility, teaching, share, curve)
-
-
-class _Leftovers(NamedTuple):
-    """What is made of the rows that no category explains.
-
-    Attributes
-    ----------
-    discovery : _Discovery
-        With the seedlings that have grown into categories.
-    past : dict of int -> int array
-        Seedlings of earlier sessions that each novel category takes over.
-    grown : dict of int -> int
-        Session in which the first of them began.
-    seedlings : Seedlings or None
-        After the session.
-    waiting : bool array (N,)
-        Rows that belong to a seedling.
-    strangeness : array (N,)
-        Probability that each row belongs to no category.
-    """
-
-    discovery: _Discovery
-    past: dict[int, list[int]]
-    grown: dict[int, int]
-    seedlings: Seedlings | None
-    waiting: Array
-    strangeness: Array
-
-
-def _tend(here: _Session, discovery: _Discovery, session: int, rng: np.random.Generator) -> _Leftovers:
-    """Let rows join seedlings, make categories of those that have enough, and find out who is a stranger."""
-    known, stream = here.knowledge, here.stream(rng)
-    geometry, mixture = known.novelty.geometry, here.mixture
-    weight = here.weighted(discovery.teaching)
-    best, novelty = _best_similarity(here, weight)
-    rest = ~is_novel(discovery.responsibility)
-    old = known.seedlings
-    state = None
-    if discovery.responsibility.shape[1]:
-        responsibility = discovery.responsibility.astype(np.float32)
-        state = MixtureState(responsibility, 0.0, 0.0, discovery.share)
-    groups = list[tuple[Array, float, list[int]]]()  # members, worth, seedlings of the past
-    taken = np.zeros(len(here.rows), dtype=bool)
-    past: dict[int, list[int]] = {}
-    if old is not None:
-        means = np.array([weight[:, k] @ here.rows / weight[:, k].sum() for k in range(weight.shape[1])])
-        homes = same_kind(means.reshape(-1, here.rows.shape[1]), weight.sum(axis=0), old, geometry, known.margins.later)
-        for k, s in enumerate(homes.tolist()):
-            if s >= 0 and not any(s in taken_over for taken_over in past.values()):
-                past.setdefault(k, []).append(s)
-        free = [s for s in range(len(old)) if not any(s in taken_over for taken_over in past.values())]
-        if free:
-            joined = joining(mixture.rows, old.take(np.array(free)), geometry, best, novelty, known.margins.later)
-            for i, s in enumerate(free):
-                members = (joined.members[:, i] > 0) & rest
-                taken |= members
-                groups.append((members, float(joined.worth[i]), [s]))
-    members, worth = weak_groups(stream, state)
-    fresh = (members > 0) & (rest & ~taken)[:, None]
-    for i in np.flatnonzero(fresh.sum(axis=0) >= SEEDLING_ROWS).tolist():
-        lost = float(worth.lost[i] * fresh[:, i].sum() / max(members[:, i].sum(), 1.0))
-        mean = here.rows[fresh[:, i]].mean(axis=0, keepdims=True)
-        home = -1
-        if old is not None:
-            home = int(same_kind(mean, fresh[:, i].sum()[None], old, geometry, known.margins.later)[0])
-        own = next((g for g in range(len(groups)) if home in groups[g][2]), None)
-        if own is None:
-            groups.append((fresh[:, i], lost, []))
-        else:
-            groups[own] = (groups[own][0] | fresh[:, i], groups[own][1] + lost, groups[own][2])
-    return _grown(here, discovery, _Leftover(groups, past, session), stream, novelty)
-
-
-class _Leftover(NamedTuple):
-    groups: list[tuple[Array, float, list[int]]]
-    past: dict[int, list[int]]
-    session: int
-
-
-def _grown(
-    here: _Session, discovery: _Discovery, left: _Leftover, stream: Stream, novelty: Array
-) -> _Leftovers:
-    """Groups with enough rows become categories, the others stay or become seedlings."""
-    known, old, past = here.knowledge, here.knowledge.seedlings, left.past
-    responsibility, teaching = discovery.responsibility, discovery.teaching
-    structure = known.prior.structure
-    kept, columns, waiting = list[Seedlings](), list[Array](), np.zeros(len(here.rows), dtype=bool)
-    for members, worth, seedlings in left.groups:
-        column = members.astype(np.float64)
-        rows = float(here.weighted(column[:, None]).sum())
-        before = None if old is None or not seedlings else old.take(np.array(seedlings))
-        total = rows + (0.0 if before is None else float(before.rows.sum()))
-        value = worth + (0.0 if before is None else float(before.worth.sum()))
-        if rows > 0 and is_enough(np.array(total), np.array(value), stream.judge):
-            past[responsibility.shape[1] + len(columns)] = seedlings
-            columns.append(column)
-            continue
-        waiting |= members
-        if rows <= 0:
-            kept += [] if before is None else [before]
-            continue
-        statistics = statistics_by_responsibility(
-            here.rows, here.weighted(column[:, None]), structure=structure
-        )
-        since = left.session
-        if before is not None:
-            statistics = statistics + recover_statistics(known.prior, before.posterior)
-            since = int(before.since.min())
-        kept.append(
-            Seedlings(
-                known.posterior_of(statistics), np.array([total]), np.array([value]), np.array([since])
-            )
-        )
-    if columns:
-        novel = np.column_stack(columns)
-        mine = novel.sum(axis=1, keepdims=True) > 0
-        responsibility = np.hstack([np.where(mine, 0.0, responsibility), novel])
-        teaching = np.hstack([np.where(mine, 0.0, teaching), novel])
-    grown = {k: int(old.since[s].min()) for k, s in past.items() if s} if old is not None else {}
-    seedlings_after = Seedlings.concatenate(kept).most_valuable() if kept else None
-    novelty = _best_similarity(here, here.weighted(teaching))[1] if columns else novelty
-    share = known.novelty.stranger_share(novelty, here.weight)
-    strangeness = known.novelty.strangeness(novelty, share)
-    nowhere = (strangeness > 0.5) | waiting
-    teaching = np.where(nowhere[:, None] & (teaching.sum(axis=0) - nowhere @ teaching > FEWEST_TAUGHT), 0.0, teaching)
-    found = discovery._replace(responsibility=responsibility, teaching=teaching)
-    return _Leftovers(found, past, grown, seedlings_after, waiting, strangeness)
-
-
-def _best_similarity(here: _Session, weight: Array) -> tuple[Array, Array]:
-    """Similarity of each row to its best category, known or novel, and its novelty."""
-    geometry, mixture = here.knowledge.novelty.geometry, here.mixture
-    best = mixture.known_similarity.max(axis=1)
-    if weight.shape[1]:
-        similarity = geometry.left_out_similarity(mixture.rows, weight.astype(np.float32))
-        best = np.maximum(best, geometry.corrected(similarity, weight.sum(axis=0)).max(axis=1))
-    return best, 1 - here.knowledge.novelty.p_value(best)
-
-
-def _with_past(fit: NovelFit, leftovers: _Leftovers, knowledge: Knowledge) -> NovelFit:
-    """The novel categories with the statistics of the seedlings that they take over: statistics add."""
-    old = knowledge.seedlings
-    chosen = [k for k, s in leftovers.past.items() if s]
-    if fit.posterior is None or old is None or not chosen:
-        return fit
-    posterior = fit.posterior
-    for k in chosen:
-        statistics = recover_statistics(knowledge.prior, posterior.take([k]))
-        for s in leftovers.past[k]:
-            statistics = statistics + recover_statistics(knowledge.prior, old.posterior.take([s]))
-        posterior = posterior.replaced(np.array([k]), knowledge.posterior_of(statistics))
-    return fit._replace(posterior=posterior)
+    return Discovery(responsibility, teaching, share, curve)
 
 
 def few_labels(knowledge: Knowledge) -> tuple[str, ...]:
@@ -414,8 +195,8 @@ def few_labels(knowledge: Knowledge) -> tuple[str, ...]:
     counts, n_categories = knowledge.counts, len(knowledge.posterior)
     if n_categories < FEW_CATEGORIES:
         return (
-            f"Only {n_categories} {'category is' if n_categories == 1 else 'categories are'} known, too few to "
-            "tell how far apart categories are: check the number of novel ones.",
+            f"Only {n_categories} {'category is' if n_categories == 1 else 'categories are'} known, too few "
+            "to tell how far apart categories are: check the number of novel ones.",
         )
     typical = float(np.median(counts))
     if typical < FEW_ROWS:
@@ -432,7 +213,7 @@ def _preferred(responsibility: Array) -> Array:
     return np.bincount(labels[labels >= 0], minlength=responsibility.shape[1]) > 0
 
 
-def _probabilities(here: _Session, responsibility: Array) -> Array:
+def _probabilities(here: SessionRows, responsibility: Array) -> Array:
     """Probability of each known and each novel category for each row, float32 array (N, K)."""
     known = log_probabilities(here.known_density, here.knowledge.temperature)
     rest = np.clip(1 - responsibility.sum(axis=1, keepdims=True), 0, 1)
@@ -446,7 +227,7 @@ def _best(probabilities: Array, responsibility: Array) -> Array:
     return np.where(novel >= 0, n_known + novel, probabilities[:, :n_known].argmax(axis=1))
 
 
-def _update_known(here: _Session, probabilities: Array) -> Knowledge:
+def _update_known(here: SessionRows, probabilities: Array) -> Knowledge:
     """The knowledge after rows that surely belong to a known category have taught it."""
     best = probabilities.argmax(axis=1)
     sure = (best < len(here.knowledge.posterior)) & (probabilities.max(axis=1) >= SURE_KNOWN)

@@ -95,9 +95,7 @@ class LabelledByOurs(Rival):
         check_choice("cluster", self.cluster, ("ours", "kmeans"))
         self.inner_ = None
         if self.cluster == "ours":
-            inner = CategoryDiscoverer(
-                count=self.count, unassigned=False, random_state=self.random_state
-            )
+            inner = CategoryDiscoverer(count=self.count, unassigned=False, random_state=self.random_state)
             self.inner_ = inner.fit(rows, codes)
         self._start(rows, codes, n_categories)
         self.codes_ = np.arange(n_categories)

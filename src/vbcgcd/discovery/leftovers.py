@@ -1,0 +1,213 @@
+"""What becomes of the rows that no category explains.
+
+Some join seedlings of earlier sessions or found new ones, and a seedling that has enough becomes a category.
+The others are strangers: how probable that is follows from their novelty and from how many such rows the
+session seems to have. Neither teach any category.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes import Posterior, recover_statistics, statistics_by_responsibility
+from vbcgcd.discovery.distinct import SEEDLING_ROWS, weak_groups
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.mixture import MixtureState
+from vbcgcd.discovery.rows import Discovery, SessionRows
+from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
+from vbcgcd.discovery.strategies import is_novel
+
+Array = NDArray[Any]
+
+#: A novel category keeps its doubtful rows if it would have no more than this many others.
+FEWEST_TAUGHT = 2.0
+#: A row that belongs to no category with more than this probability teaches none.
+STRANGER = 0.5
+
+__all__ = ["Leftovers", "tend", "with_past"]
+
+
+class Leftovers(NamedTuple):
+    """What is made of the rows that no category explains.
+
+    Attributes
+    ----------
+    discovery : Discovery
+        With the seedlings that have grown into categories; rows that belong nowhere do not teach.
+    past : dict of int -> list of int
+        Seedlings of earlier sessions that a novel category takes over, by its position.
+    grown : dict of int -> int
+        Session in which the first of them began.
+    seedlings : Seedlings or None
+        After the session.
+    waiting : bool array (N,)
+        Rows that belong to a seedling.
+    strangeness : array (N,)
+        Probability that each row belongs to no category.
+    """
+
+    discovery: Discovery
+    past: dict[int, list[int]]
+    grown: dict[int, int]
+    seedlings: Seedlings | None
+    waiting: Array
+    strangeness: Array
+
+
+class _Group(NamedTuple):
+    """Rows of this session (N,), what they are worth, and the seedling that they join, if any."""
+
+    members: Array
+    worth: float
+    home: int | None
+
+
+def tend(here: SessionRows, discovery: Discovery, session: int, rng: np.random.Generator) -> Leftovers:
+    """Let rows join seedlings, make categories of those that have enough, and tell who is a stranger.
+
+    Parameters
+    ----------
+    here : SessionRows
+    discovery : Discovery
+        The novel categories that the session found by itself.
+    session : int
+        Its number: new seedlings begin in it.
+    rng : Generator
+    """
+    past = _taken_over(here, discovery)
+    groups = _groups(here, discovery, {s for seedlings in past.values() for s in seedlings}, rng)
+    judge, old = here.stream(rng).judge, here.knowledge.seedlings
+    n_found = discovery.responsibility.shape[1]
+    columns, kept = list[Array](), list[Seedlings]()
+    waiting = np.zeros(len(here.rows), dtype=bool)
+    for group in groups:
+        seedling = _seedling(here, group, session)
+        rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
+        if rows_came and is_enough(seedling.rows, seedling.worth, judge)[0]:
+            past[n_found + len(columns)] = [] if group.home is None else [group.home]
+            columns.append(group.members.astype(np.float64))
+        else:
+            waiting |= group.members
+            kept.append(seedling)
+    if columns:
+        discovery = _with_columns(discovery, np.column_stack(columns))
+    novelty = _explained(here, discovery)[1]
+    known = here.knowledge.novelty
+    strangeness = known.strangeness(novelty, known.stranger_share(novelty, here.weight))
+    nowhere = (strangeness > STRANGER) | waiting
+    without = np.where(nowhere[:, None], 0.0, discovery.teaching)
+    teaching = np.where(without.sum(axis=0) > FEWEST_TAUGHT, without, discovery.teaching)
+    grown = {} if old is None else {k: int(old.since[s].min()) for k, s in past.items() if s}
+    return Leftovers(
+        discovery._replace(teaching=teaching),
+        past,
+        grown,
+        Seedlings.concatenate(kept).most_valuable() if kept else None,
+        waiting,
+        strangeness,
+    )
+
+
+def with_past(posterior: Posterior, leftovers: Leftovers, knowledge: Knowledge) -> Posterior:
+    """Novel categories with the statistics of the seedlings that they take over: statistics add."""
+    old, prior = knowledge.seedlings, knowledge.prior
+    for k, seedlings in leftovers.past.items():
+        if old is None or not seedlings:
+            continue
+        statistics = recover_statistics(prior, posterior.take([k]))
+        for s in seedlings:
+            statistics = statistics + recover_statistics(prior, old.posterior.take([s]))
+        posterior = posterior.replaced(np.array([k]), knowledge.posterior_of(statistics))
+    return posterior
+
+
+def _taken_over(here: SessionRows, discovery: Discovery) -> dict[int, list[int]]:
+    """The seedling that each category found in this session cannot be told from."""
+    old, weight = here.knowledge.seedlings, here.weighted(discovery.teaching)
+    if old is None or not weight.shape[1]:
+        return {}
+    sizes = weight.sum(axis=0)
+    means = (weight.T @ here.rows) / sizes[:, None]
+    geometry, margin = here.knowledge.novelty.geometry, here.knowledge.margins.later
+    past: dict[int, list[int]] = {}
+    for k, home in enumerate(same_kind(means, sizes, old, geometry, margin).tolist()):
+        if home >= 0 and [home] not in past.values():
+            past[k] = [home]
+    return past
+
+
+def _groups(
+    here: SessionRows, discovery: Discovery, gone: set[int], rng: np.random.Generator
+) -> list[_Group]:
+    """A group for each seedling that is left, with the rows that join it, and the groups that are new."""
+    known, old = here.knowledge, here.knowledge.seedlings
+    geometry, margin = known.novelty.geometry, known.margins.later
+    free = ~is_novel(discovery.responsibility)
+    groups = list[_Group]()
+    left = [] if old is None else [s for s in range(len(old)) if s not in gone]
+    if old is not None and left:
+        best, novelty = _explained(here, discovery)
+        joined = joining(here.mixture.rows, old.take(np.array(left)), geometry, best, novelty, margin)
+        for i, home in enumerate(left):
+            groups.append(_Group((joined.members[:, i] > 0) & free, float(joined.worth[i]), home))
+            free = free & ~groups[-1].members
+    state = None
+    if discovery.responsibility.shape[1]:
+        state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, discovery.share)
+    members, worth = weak_groups(here.stream(rng), state)
+    for i in range(members.shape[1]):
+        fresh = (members[:, i] > 0) & free
+        size = float(here.weighted(fresh[:, None]).sum())
+        if fresh.sum() < SEEDLING_ROWS or size <= 0:
+            continue
+        value = float(worth.lost[i] * fresh.sum() / members[:, i].sum())
+        home = -1
+        if old is not None:
+            mean = here.rows[fresh].mean(axis=0, keepdims=True)
+            home = int(same_kind(mean, np.array([size]), old, geometry, margin)[0])
+        place = next((g for g, group in enumerate(groups) if group.home == home), None)
+        if place is None:
+            groups.append(_Group(fresh, value, None))
+        else:
+            before = groups[place]
+            groups[place] = _Group(before.members | fresh, before.worth + value, home)
+    return groups
+
+
+def _seedling(here: SessionRows, group: _Group, session: int) -> Seedlings:
+    """A group as a seedling, with all that its home had before."""
+    known, weight = here.knowledge, here.weighted(group.members[:, None].astype(np.float64))
+    before = None
+    if group.home is not None and known.seedlings is not None:
+        before = known.seedlings.take(np.array([group.home]))
+        if not weight.any():
+            return before
+    statistics = statistics_by_responsibility(here.rows, weight, structure=known.prior.structure)
+    rows, worth, since = weight.sum(axis=0), np.array([group.worth]), np.array([session])
+    if before is not None:
+        statistics = statistics + recover_statistics(known.prior, before.posterior)
+        rows, worth, since = rows + before.rows, worth + before.worth, before.since
+    return Seedlings(known.posterior_of(statistics), rows, worth, since)
+
+
+def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
+    """With further novel categories, to which these rows belong (N, P)."""
+    theirs = columns.sum(axis=1, keepdims=True) > 0
+    return discovery._replace(
+        responsibility=np.hstack([np.where(theirs, 0.0, discovery.responsibility), columns]),
+        teaching=np.hstack([np.where(theirs, 0.0, discovery.teaching), columns]),
+    )
+
+
+def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:
+    """Similarity of each row to its best category, known or novel, and its novelty."""
+    novelty, mixture = here.knowledge.novelty, here.mixture
+    weight = here.weighted(discovery.teaching)
+    best = mixture.known_similarity.max(axis=1)
+    if weight.shape[1]:
+        similarity = novelty.geometry.left_out_similarity(mixture.rows, weight.astype(np.float32))
+        best = np.maximum(best, novelty.geometry.corrected(similarity, weight.sum(axis=0)).max(axis=1))
+    return best, 1 - novelty.p_value(best)

@@ -1,0 +1,105 @@
+"""The rows of one session, and which of them are found to be novel: what the steps of a session share."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes import statistics_by_responsibility
+from vbcgcd.discovery.distinct import Stream
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.mixture import Mixture
+from vbcgcd.discovery.strategies import Densities
+from vbcgcd.record import CountCurve, Step
+
+Array = NDArray[Any]
+
+__all__ = ["Discovery", "SessionRows"]
+
+
+class Discovery(NamedTuple):
+    """Responsibilities and teaching weights of the novel categories (N, K), their share, and the count."""
+
+    responsibility: Array
+    teaching: Array
+    share: float
+    curve: CountCurve | None
+
+
+@dataclass(frozen=True, eq=False)
+class SessionRows:
+    """The rows of one session with what several steps ask for.
+
+    Parameters
+    ----------
+    rows : array (N, D)
+        Reduced embeddings.
+    knowledge : Knowledge
+        Before the session.
+    weight : array (N,) or None
+    progress : callable
+        Called with the name of each step as it begins.
+    steps : list of Step
+        Those that are done.
+    """
+
+    rows: Array
+    knowledge: Knowledge
+    weight: Array | None
+    progress: Callable[[str], None]
+    steps: list[Step] = field(default_factory=list)
+
+    @contextmanager
+    def step(self, name: str) -> Iterator[dict[str, Any]]:
+        """Announce and time a step; its details are gathered in the dict."""
+        self.progress(name)
+        details: dict[str, Any] = {}
+        start = time.perf_counter()
+        yield details
+        self.steps.append(Step(name, time.perf_counter() - start, details))
+
+    @functools.cached_property
+    def known_density(self) -> Array:
+        """Log-density of each row under each known category, array (N, Kk)."""
+        return self.knowledge.classifier.log_density(self.rows, self.knowledge.posterior)
+
+    @functools.cached_property
+    def mixture(self) -> Mixture:
+        """The rows against the known categories, at the calibrated sharpness."""
+        known = self.knowledge
+        return Mixture.of(
+            self.rows,
+            known.posterior.mean,
+            known.novelty.geometry,
+            counts=known.counts,
+            weight=self.weight,
+            size_spread=known.size_spread,
+        )
+
+    def stream(self, rng: np.random.Generator) -> Stream:
+        """The rows with what categories are judged by."""
+        return Stream(self.mixture, self.knowledge.novelty, self.knowledge.margins, rng)
+
+    @property
+    def densities(self) -> Densities:
+        """What a strategy of relabelling may ask for."""
+        return Densities(lambda: self.known_density, self._novel_density)
+
+    def weighted(self, responsibility: Array) -> Array:
+        """Responsibilities (N, K) times the weight of each row."""
+        return responsibility if self.weight is None else responsibility * self.weight[:, None]
+
+    def _novel_density(self, responsibility: Array) -> Array:
+        """Log-density under provisional novel posteriors fitted to ``responsibility``."""
+        known = self.knowledge
+        statistics = statistics_by_responsibility(
+            self.rows, self.weighted(responsibility), structure=known.prior.structure
+        )
+        return known.classifier.log_density(self.rows, known.posterior_of(statistics))
