@@ -24,6 +24,7 @@ from vbcgcd.discovery.calibrate import Margins
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, START_STEPS, cooled, search, seed
+from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
@@ -38,6 +39,8 @@ CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 AT_ONCE = 0.06
 #: Rows with a novelty above this after one pass take part in the next, if there are enough of them.
 UNEXPLAINED, FEWEST_UNEXPLAINED = 0.8, 6
+#: From this squared coefficient of variation on, the sizes of the categories found are uneven.
+UNEVEN = 0.35
 #: A seedling is worth at least this share of what a category must be, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.8, 3
 
@@ -136,25 +139,23 @@ def find(stream: Stream) -> Found:
 
 
 def find_number(stream: Stream, number: int) -> MixtureState:
-    """So many categories: the distinct ones, and the most valuable of what is left or the fewest removed.
+    """So many categories.
 
-    Two solutions compete: the search for mixtures of that size, and the distinct categories of `find`, of
-    which the least valuable are removed, or to which the most valuable groups of the badly explained rows are
-    added. The one whose least valuable category is worth more wins: a large category that was cut in two so
-    that the number comes out right has two parts of little worth.
+    Where the distinct categories are about equally large, the search for mixtures of that size, which expects
+    that, is best. Where they are not, it would cut large ones in two, and the answer is the distinct ones: the
+    least valuable of them are removed, or the most valuable groups of the badly explained rows added.
     """
     mixture, cool = stream.mixture, cooled(stream.mixture)
     found = find(stream).state
     state = None if found is None else _fewer(cool, found, number, stream.judge.chance)
+    if found is None or _spread(cool, found) < UNEVEN:
+        whole = state is not None and state.responsibility.shape[1] == number
+        return search(mixture, number, stream.rng, state if whole else None)
     if state is None or state.responsibility.shape[1] < number:
         state = _second_pass(stream, cool, state, number=number)
-    whole = state is not None and state.responsibility.shape[1] == number
-    searched = search(mixture, number, stream.rng, state if whole else None, finish=False)
-    if not whole or state is None:
-        return _finished(mixture, searched)
-    rivals = [state, searched]
-    best = max(rivals, key=lambda s: float(worths(cool, s, stream.judge.chance).per_row.min()))
-    return _finished(mixture, best)
+    if state is None or state.responsibility.shape[1] < number:
+        return search(mixture, number, stream.rng)
+    return _finished(mixture, state)
 
 
 def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Worth]:
@@ -168,7 +169,7 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     """
     cool = cooled(stream.mixture)
     similarity = None if state is None else _similarity(cool, state)
-    rows = np.flatnonzero(_novelty(stream, cool, similarity) > SEEDLING_NOVELTY)
+    rows = np.flatnonzero(_novelty(stream, cool, state, similarity) > SEEDLING_NOVELTY)
     nothing = np.zeros((len(cool.rows), 0)), Worth(*(np.zeros(0) for _ in range(3)))
     if len(rows) < FEWEST_UNEXPLAINED:
         return nothing
@@ -191,7 +192,7 @@ def _second_pass(
 ) -> MixtureState | None:
     """With the distinct categories among the rows that are still badly explained, or so many in all."""
     similarity = None if state is None else _similarity(cool, state)
-    rows = np.flatnonzero(_novelty(stream, cool, similarity) > UNEXPLAINED)
+    rows = np.flatnonzero(_novelty(stream, cool, state, similarity) > UNEXPLAINED)
     if len(rows) < FEWEST_UNEXPLAINED:
         return state
     part = cool.part(rows, similarity)
@@ -215,12 +216,24 @@ def _similarity(cool: Mixture, state: MixtureState) -> Array:
     return cool.geometry.left_out_similarity(cool.rows, weight)
 
 
-def _novelty(stream: Stream, cool: Mixture, similarity: Array | None) -> Array:
-    """Novelty of each row under the known categories and those found so far."""
+def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similarity: Array | None) -> Array:
+    """Novelty of each row under the known categories and those found so far.
+
+    It is calibrated for rows of the labelled categories; those of a novel one, which the projection has never
+    seen, are less like their mean. A row of a novel category is therefore at most as novel as its rank among
+    the rows of that category says.
+    """
     best = cool.known_similarity.max(axis=1)
-    if similarity is not None:
-        best = np.maximum(best, similarity.max(axis=1))
-    return 1 - stream.novelty.p_value(best)
+    if state is None or similarity is None:
+        return 1 - stream.novelty.p_value(best)
+    novelty = 1 - stream.novelty.p_value(np.maximum(best, similarity.max(axis=1)))
+    labels = hard_labels(state.responsibility)
+    for k in range(similarity.shape[1]):
+        members = np.flatnonzero(labels == k)
+        if len(members):
+            rank = np.argsort(np.argsort(-similarity[members, k])) / len(members)
+            novelty[members] = np.minimum(novelty[members], rank)
+    return np.asarray(novelty)
 
 
 def _crowd_size(n_rows: int, rows_each: int) -> int:
@@ -294,6 +307,12 @@ def _pruned(cool: Mixture, state: MixtureState, judge: Judge) -> MixtureState | 
 def _finished(mixture: Mixture, state: MixtureState) -> MixtureState:
     """The mixture at the calibrated sharpness."""
     return mixture.em(state.responsibility, state.share, 40)
+
+
+def _spread(mixture: Mixture, state: MixtureState) -> float:
+    """Squared coefficient of variation of the sizes."""
+    sizes = mixture.weight.astype(np.float64) @ state.responsibility
+    return float(sizes.var() / sizes.mean() ** 2)
 
 
 def _share(mixture: Mixture, responsibility: Array) -> float:

@@ -172,6 +172,8 @@ class Novelty:
 
     def stranger_share(self, novelty: Array, weight: Array | None = None) -> float:
         """Share of rows that belong to no category, by maximum likelihood from their novelty scores."""
+        if weight is not None and not weight.any():
+            return STRANGER_BOUNDS[0]
         share = STRANGER_START
         for _ in range(STRANGER_STEPS):
             share = float(np.average(self.strangeness(novelty, share), weights=weight))

@@ -86,17 +86,16 @@ def tend(here: SessionRows, discovery: Discovery, session: int, rng: np.random.G
     for group in groups:
         seedling = _seedling(here, group, session)
         rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
-        if rows_came and is_enough(seedling.rows, seedling.worth, judge)[0]:
-            past[n_found + len(columns)] = [] if group.home is None else [group.home]
+        # A group of this session alone has been judged already, among all others.
+        if group.home is not None and rows_came and is_enough(seedling.rows, seedling.worth, judge)[0]:
+            past[n_found + len(columns)] = [group.home]
             columns.append(group.members.astype(np.float64))
         else:
             waiting |= group.members
             kept.append(seedling)
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
-    novelty = _explained(here, discovery)[1]
-    known = here.knowledge.novelty
-    strangeness = known.strangeness(novelty, known.stranger_share(novelty, here.weight))
+    strangeness = _strangeness(here, discovery)
     nowhere = (strangeness > STRANGER) | waiting
     without = np.where(nowhere[:, None], 0.0, discovery.teaching)
     teaching = np.where(without.sum(axis=0) > FEWEST_TAUGHT, without, discovery.teaching)
@@ -200,6 +199,23 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
         responsibility=np.hstack([np.where(theirs, 0.0, discovery.responsibility), columns]),
         teaching=np.hstack([np.where(theirs, 0.0, discovery.teaching), columns]),
     )
+
+
+def _strangeness(here: SessionRows, discovery: Discovery) -> Array:
+    """Probability that each row belongs to no category, array (N,); 0 for rows of novel ones.
+
+    Novelty is calibrated for rows of the labelled categories; those of a novel one, which the projection has
+    never seen, are less like their mean.
+    """
+    novelty = here.knowledge.novelty
+    rest = ~is_novel(discovery.responsibility)
+    out = np.zeros(len(rest))
+    if rest.any():
+        scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))
+        weight = None if here.weight is None else here.weight[rest]
+        share = novelty.stranger_share(scores, weight)
+        out[rest] = novelty.strangeness(scores, share)
+    return out
 
 
 def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:
