@@ -52,6 +52,14 @@ class Judge(NamedTuple):
 
     margin: float
     chance: float
+    first: float
+
+    def needed(self, rows: Array, usual: float) -> Array:
+        """Margin for categories of so many rows, where those of the first pass have ``usual`` ones.
+
+        One that is half as large should have been found in the first pass, and is judged like it.
+        """
+        return np.asarray(self.margin + (self.first - self.margin) * np.minimum(2 * rows / usual, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +85,7 @@ class Stream:
     def judge(self) -> Judge:
         """What categories of this session must be worth."""
         price = PICKED * float(np.log(max(self.mixture.total, 2.0)))
-        return Judge(self.margins.later, price / self.margins.later)
+        return Judge(self.margins.later, price / self.margins.later, self.margins.first)
 
 
 class Found(NamedTuple):
@@ -129,7 +137,7 @@ def find(stream: Stream) -> Found:
     state = None
     if chosen:
         state = search(mixture, chosen, stream.rng, _of_size(cool, path, chosen), finish=False)
-        state = _pruned(cool, state, stream.judge)
+        state = _pruned(cool, state, stream.judge, np.inf)
     state = _second_pass(stream, cool, state)
     if state is not None:
         state = _finished(mixture, state)
@@ -142,8 +150,8 @@ def find_number(stream: Stream, number: int) -> MixtureState:
     """So many categories.
 
     Where the distinct categories are about equally large, the search for mixtures of that size, which expects
-    that, is best. Where they are not, it would cut large ones in two, and the answer is the distinct ones: the
-    least valuable of them are removed, or the most valuable groups of the badly explained rows added.
+    that, is best. Where they are not, it would cut large ones in two, and the answer is the distinct ones:
+    the least valuable of them are removed, or the most valuable groups of badly explained rows added.
     """
     mixture, cool = stream.mixture, cooled(stream.mixture)
     found = find(stream).state
@@ -208,7 +216,10 @@ def _second_pass(
         rest = state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
         extra = np.hstack([rest, extra])
     joint = cool.em(extra, _share(cool, extra), JOINT_STEPS)
-    return _pruned(cool, joint, stream.judge) if number is None else joint
+    if number is not None:
+        return joint
+    usual = np.inf if state is None else float((cool.weight @ state.responsibility).mean())
+    return _pruned(cool, joint, stream.judge, usual)
 
 
 def _similarity(cool: Mixture, state: MixtureState) -> Array:
@@ -292,15 +303,16 @@ def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) 
     return cool.em(state.responsibility[:, kept], state.share, 2 * REFIT_STEPS)
 
 
-def _pruned(cool: Mixture, state: MixtureState, judge: Judge) -> MixtureState | None:
-    """Without the categories that are worth less than the margin, the least valuable removed first."""
+def _pruned(cool: Mixture, state: MixtureState, judge: Judge, usual: float) -> MixtureState | None:
+    """Without the categories that are worth less than they need, the least valuable removed first."""
     while True:
-        worth = worths(cool, state, judge.chance).per_row
-        if worth.min() >= judge.margin:
+        worth = worths(cool, state, judge.chance)
+        surplus = worth.per_row / judge.needed(worth.rows, usual)
+        if surplus.min() >= 1:
             return state
-        if len(worth) == 1:
+        if len(surplus) == 1:
             return None
-        rest = np.delete(state.responsibility, int(worth.argmin()), axis=1)
+        rest = np.delete(state.responsibility, int(surplus.argmin()), axis=1)
         state = cool.em(rest, state.share, REFIT_STEPS)
 
 
