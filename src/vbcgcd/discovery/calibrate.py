@@ -27,7 +27,7 @@ FEW_DIMENSIONS = 8
 #: Bounds of the mean cosine of two rows of a category.
 COHESION_BOUNDS = (0.01, 0.99)
 #: A category must explain its rows better than others by this share of the labelled categories' contrast.
-#: Chosen by looking at streams of four datasets (docs/method.md shows class orders that were not looked at).
+#: Chosen by looking at streams of four datasets.
 MARGIN = 0.115
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
