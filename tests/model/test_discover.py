@@ -16,7 +16,7 @@ def test_novel_digits_are_found(digit_problem):
     assert accuracy(record.labels_[novel], digit_problem.truth[novel]) >= 0.85
     assigned = ~novel & (record.labels_ >= 0)
     assert np.mean(record.labels_[assigned] == digit_problem.truth[assigned]) >= 0.9
-    assert record.unassigned <= 0.05 * record.rows
+    assert record.unassigned <= 0.1 * record.rows
     assert record.novel_share == pytest.approx(novel.mean(), abs=0.1)
     assert_sound(model, record, 6, len(novel))
     np.testing.assert_array_equal(model.births_, [0] * 6 + [1] * 4)
