@@ -115,7 +115,7 @@ def test_a_reject_label_that_is_taken_is_refused(classes):
         (np.array([-1, 5]), -2),
         (np.array([-2, -1, 5]), -3),
         (np.array([3, 255], dtype=np.uint8), -1),
-        (np.array([0, 2**63], dtype=np.uint64), -1),
+        (np.array([0, 2**63 + 1], dtype=np.uint64), -1),
         (np.array([1.0, -1.0]), -2),
         (np.array(["a", "b"]), NONE_OF_THESE),
         (np.array(["a", "b"], dtype=object), NONE_OF_THESE),
