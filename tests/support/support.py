@@ -134,7 +134,8 @@ def leaving(n_unassigned, sizes, *, grown=False):
     """
 
     def session(rows, knowledge, options, **arguments):
-        after, record = run_session(rows, replace(knowledge, seedlings=None), options, **arguments)
+        before, every = replace(knowledge, seedlings=None), replace(options, unassigned=False)
+        after, record = run_session(rows, before, every, **arguments)
         labels, probabilities = record.labels_.copy(), record.probabilities_.copy()
         labels[:n_unassigned] = -1
         probabilities[:n_unassigned] *= 0.25
