@@ -39,10 +39,12 @@ CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 AT_ONCE = 0.06
 #: Rows with a novelty above this after one pass take part in the next, if there are enough of them.
 UNEXPLAINED, FEWEST_UNEXPLAINED = 0.8, 6
+#: From so many rows on, a category is judged as in the first pass: it should have been found there.
+LARGE = 60.0
 #: From this squared coefficient of variation on, the sizes of the categories found are uneven.
 UNEVEN = 0.35
 #: A seedling is worth at least this share of what a category must be, of rows above this novelty.
-SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.8, 3
+SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.75, 0.9, 3
 
 __all__ = ["Found", "Judge", "Stream", "find", "find_number", "weak_groups", "worths"]
 
@@ -54,12 +56,9 @@ class Judge(NamedTuple):
     chance: float
     first: float
 
-    def needed(self, rows: Array, usual: float) -> Array:
-        """Margin for categories of so many rows, where those of the first pass have ``usual`` ones.
-
-        One that is half as large should have been found in the first pass, and is judged like it.
-        """
-        return np.asarray(self.margin + (self.first - self.margin) * np.minimum(2 * rows / usual, 1.0))
+    def needed(self, rows: Array) -> Array:
+        """Margin for categories of so many rows: the larger, the more like that of the first pass."""
+        return np.asarray(self.margin + (self.first - self.margin) * np.minimum(rows / LARGE, 1.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,7 +136,7 @@ def find(stream: Stream) -> Found:
     state = None
     if chosen:
         state = search(mixture, chosen, stream.rng, _of_size(cool, path, chosen), finish=False)
-        state = _pruned(cool, state, stream.judge, np.inf)
+        state = _pruned(cool, state, stream.judge)
     state = _second_pass(stream, cool, state)
     if state is not None:
         state = _finished(mixture, state)
@@ -216,10 +215,7 @@ def _second_pass(
         rest = state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
         extra = np.hstack([rest, extra])
     joint = cool.em(extra, _share(cool, extra), JOINT_STEPS)
-    if number is not None:
-        return joint
-    usual = np.inf if state is None else float((cool.weight @ state.responsibility).mean())
-    return _pruned(cool, joint, stream.judge, usual)
+    return _pruned(cool, joint, stream.judge) if number is None else joint
 
 
 def _similarity(cool: Mixture, state: MixtureState) -> Array:
@@ -303,11 +299,11 @@ def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) 
     return cool.em(state.responsibility[:, kept], state.share, 2 * REFIT_STEPS)
 
 
-def _pruned(cool: Mixture, state: MixtureState, judge: Judge, usual: float) -> MixtureState | None:
+def _pruned(cool: Mixture, state: MixtureState, judge: Judge) -> MixtureState | None:
     """Without the categories that are worth less than they need, the least valuable removed first."""
     while True:
         worth = worths(cool, state, judge.chance)
-        surplus = worth.per_row / judge.needed(worth.rows, usual)
+        surplus = worth.per_row / judge.needed(worth.rows)
         if surplus.min() >= 1:
             return state
         if len(surplus) == 1:

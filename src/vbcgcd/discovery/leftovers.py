@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior, recover_statistics, statistics_by_responsibility
 from vbcgcd.discovery.distinct import SEEDLING_ROWS, weak_groups
+from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import MixtureState
 from vbcgcd.discovery.rows import Discovery, SessionRows
@@ -220,7 +221,8 @@ def _strangeness(here: SessionRows, discovery: Discovery) -> Array:
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))
         weight = None if here.weight is None else here.weight[rest]
         share = novelty.stranger_share(scores, weight)
-        out[rest] = novelty.strangeness(scores, share)
+        # At most one in twenty known rows is above the limit, whatever the share seems to be.
+        out[rest] = np.where(is_flagged(scores), novelty.strangeness(scores, share), 0.0)
     return out
 
 
