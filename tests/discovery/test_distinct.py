@@ -7,6 +7,7 @@ from support import mixture_of, rays
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery.calibrate import Margins
 from vbcgcd.discovery.distinct import (
+    LARGE,
     PICKED,
     SEEDLING_ROWS,
     Judge,
@@ -83,10 +84,9 @@ def test_a_category_pays_for_its_first_rows_what_picking_them_costs():
     assert stream.judge == pytest.approx((3.0, PICKED * np.log(60) / 3.0, 4.0), rel=1e-6)
 
 
-def test_larger_categories_of_a_later_pass_need_more():
+def test_larger_categories_need_more():
     judge = Judge(3.0, 1.0, 4.0)
-    np.testing.assert_allclose(judge.needed(np.array([0.0, 10.0, 20.0, 500.0]), 40.0), [3, 3.5, 4, 4])
-    np.testing.assert_allclose(judge.needed(np.array([5.0, 500.0]), np.inf), 3)
+    np.testing.assert_allclose(judge.needed(np.array([0.0, LARGE / 2, LARGE, 9 * LARGE])), [3, 3.5, 4, 4])
 
 
 @pytest.mark.parametrize(
@@ -127,6 +127,18 @@ def test_nothing_is_invented_from_rows_of_known_categories(seed, labels_each, sc
     found = find(stream_of(rows, labels, batch))
     assert found.state is None
     assert found.curve.chosen == 0
+
+
+@pytest.mark.parametrize("dim", [4, 16])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_categories_are_found_however_far_apart(dim, seed):
+    rng = np.random.default_rng(seed)
+    centres = 30 * rng.normal(size=(12, dim))
+    labels, which = np.repeat(np.arange(8), 20), np.repeat(np.arange(12), 15)
+    rows, batch = (centres[k] + rng.normal(size=(len(k), dim)) for k in (labels, which))
+    found = find(stream_of(rows, labels, batch))
+    assert found.curve.chosen == 4
+    assert sizes_of(found.state) == [15] * 4
 
 
 @pytest.mark.parametrize("sizes", [(40, 40, 40), (90, 90, 12)], ids=str)

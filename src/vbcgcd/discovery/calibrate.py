@@ -33,7 +33,7 @@ MARGIN = 0.115
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
 #: so that a larger one could not be met, however far apart the categories are.
-HIGHEST_MARGIN = 10.0
+HIGHEST_MARGIN = 15.0
 #: Later passes ask for this share of the margin where left-out rows are all predicted without doubt, and for
 #: all of it where their cross-entropy is a nat or more.
 LEAST_EASE = 0.7
