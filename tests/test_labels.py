@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
-from vbcgcd.labels import NONE_OF_THESE, appended, new_labels, reject_label
+from vbcgcd.labels import NONE_OF_THESE, appended, new_labels, reject_label, with_unassigned
 
 INTEGERS = st.lists(st.integers(-(2**40), 2**40), min_size=1, max_size=20, unique=True)
 NAMES = st.lists(
@@ -106,3 +106,30 @@ def test_reject_label_is_of_the_kind_of_the_labels(classes, answer):
 def test_a_reject_label_that_is_taken_is_refused(classes):
     with pytest.raises(InputError, match="reject_label"):
         reject_label(np.array(classes))
+
+
+@pytest.mark.parametrize(
+    ("classes", "answer"),
+    [
+        (np.array([3, 5]), -1),
+        (np.array([-1, 5]), -2),
+        (np.array([-2, -1, 5]), -3),
+        (np.array([3, 255], dtype=np.uint8), -1),
+        (np.array([0, 2**63 + 1], dtype=np.uint64), -1),
+        (np.array([1.0, -1.0]), -2),
+        (np.array(["a", "b"]), NONE_OF_THESE),
+        (np.array(["a", "b"], dtype=object), NONE_OF_THESE),
+        (np.array(["a", NONE_OF_THESE]), f"{NONE_OF_THESE}'"),
+    ],
+    ids=str,
+)
+def test_unassigned_rows_have_an_answer_that_is_no_label(classes, answer):
+    labels = classes[[0, -1, 0, -1]]
+    found = with_unassigned(labels, np.array([False, True, False, False]), classes)
+    assert found.tolist() == [labels[0], answer, labels[2], labels[3]]
+    assert answer not in classes.tolist()
+
+
+def test_labels_stay_as_they_are_where_all_rows_are_assigned():
+    labels = np.array([3, 255], dtype=np.uint8)
+    assert with_unassigned(labels, np.zeros(2, dtype=bool), labels) is labels

@@ -129,3 +129,31 @@ def test_narrow_terminals_are_respected(width):
 def test_only_integers_become_ids_again(label, again):
     record = replace(record_of(0), counts={label: 60})
     assert list(SessionRecord.from_json(record.as_json()).counts) == [again]
+
+
+@pytest.mark.parametrize("strings", [False, True])
+def test_what_is_left_over_is_part_of_the_json(strings):
+    record = record_of(2, strings=strings, estimated=True)
+    record = replace(
+        record,
+        unassigned=7,
+        seedlings=(5, 3),
+        grown={next(iter(record.novel)): 2},
+        warnings=("Only 2 categories are known.",),
+    )
+    values = json.loads(json.dumps(record.as_json(), allow_nan=False))
+    again = SessionRecord.from_json(values)
+    assert again == record
+    assert (again.unassigned, again.seedlings, again.warnings) == (7, (5, 3), record.warnings)
+    assert again.grown == record.grown
+    assert values["known_rows"] == record.known_rows == record.rows - record.novel_rows - 7
+    assert "7 unassigned" in repr(record)
+
+
+def test_records_of_earlier_releases_leave_nothing_over():
+    values = record_of(2).as_json()
+    for name in ("unassigned", "seedlings", "grown", "warnings"):
+        del values[name]
+    again = SessionRecord.from_json(values)
+    assert (again.unassigned, again.seedlings, again.grown, again.warnings) == (0, (), {}, ())
+    assert "unassigned" not in repr(again)

@@ -106,6 +106,8 @@ def with_rejections(labels: Array, rejected: Array, classes: Array, answer: Any 
     value = np.array([reject_label(classes) if answer is None else answer])
     same = (value.dtype.kind in "iuf") == (labels.dtype.kind in "iuf") and labels.dtype.kind != "O"
     kind = np.result_type(labels.dtype, value.dtype) if same else np.dtype(object)
+    if kind.kind == "f" and labels.dtype.kind in "iu" and value.dtype.kind in "iu":
+        kind = np.dtype(object)  # no integer type holds both, and a float would change large ones
     return np.where(rejected, value.astype(kind), labels.astype(kind))
 
 

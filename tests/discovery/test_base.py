@@ -27,18 +27,23 @@ def assert_same_knowledge(one, other):
         np.testing.assert_allclose(
             getattr(one.posterior, name), getattr(other.posterior, name), rtol=1e-5, atol=1e-6
         )
-    assert one.price.per_row == pytest.approx(other.price.per_row, rel=1e-5)
+    assert one.margins == pytest.approx(other.margins, rel=1e-5)
+    assert one.novelty.geometry.within == pytest.approx(other.novelty.geometry.within, rel=1e-5)
+    assert one.novelty.alertness == pytest.approx(other.novelty.alertness, rel=1e-5)
+    assert (one.price is None) == (other.price is None)
+    if one.price is not None:
+        assert one.price.per_row == pytest.approx(other.price.per_row, rel=1e-5)
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])
 @pytest.mark.parametrize("block_rows", [None, 7])
 def test_statistics_gathered_twice_teach_the_same(monkeypatch, covariance, block_rows):
     rows, labels = many()
-    held = CategoryDiscoverer(covariance=covariance).fit(rows, labels)
+    held = CategoryDiscoverer(covariance=covariance, count="rehearsal").fit(rows, labels)
     monkeypatch.setattr(base, "HELD_BYTES", 0)
     if block_rows is not None:
         monkeypatch.setattr(base, "BLOCK_ROWS", block_rows)
-    gathered = CategoryDiscoverer(covariance=covariance).fit(rows, labels)
+    gathered = CategoryDiscoverer(covariance=covariance, count="rehearsal").fit(rows, labels)
     assert_same_knowledge(gathered.knowledge_, held.knowledge_)
     np.testing.assert_array_equal(gathered.predict(rows), held.predict(rows))
 

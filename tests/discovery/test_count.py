@@ -28,8 +28,12 @@ def rows_of(known_each, novel_each, seed=1, n_novel=N_NOVEL):
 
 @pytest.fixture
 def learned():
+    return learned_with("distinct")
+
+
+def learned_with(count):
     labels = np.repeat(np.arange(N_KNOWN), 40)
-    return CategoryDiscoverer().fit(draw(labels, 0), labels)
+    return CategoryDiscoverer(count=count).fit(draw(labels, 0), labels)
 
 
 def sizes(record):
@@ -50,12 +54,14 @@ def assert_estimated(report, model, n_known):
 
 
 @pytest.mark.parametrize("known_each", [10, 0])
+@pytest.mark.parametrize("count", ["distinct", "rehearsal"])
 @pytest.mark.parametrize("seed", [1, 2])
-def test_five_categories_are_five_with_and_without_known_rows(learned, known_each, seed):
-    report = learned.discover(rows_of(known_each, 40, seed))
+def test_five_categories_are_five_with_and_without_known_rows(count, known_each, seed):
+    model = learned_with(count)
+    report = model.discover(rows_of(known_each, 40, seed))
     assert report.n_novel == report.count.chosen == 5
-    assert report.count.method == "rehearsal"
-    assert_estimated(report, learned, N_KNOWN)
+    assert report.count.method == count
+    assert_estimated(report, model, N_KNOWN)
     np.testing.assert_array_equal(sorted(sizes(report)), [40] * 5)
 
 
@@ -91,7 +97,7 @@ def test_a_batch_given_twice_has_as_many_categories(learned):
 
 
 def test_four_digits_are_about_four(digit_problem):
-    model = CategoryDiscoverer().fit(digit_problem.rows, digit_problem.labels)
+    model = CategoryDiscoverer(count="rehearsal").fit(digit_problem.rows, digit_problem.labels)
     report = model.discover(digit_problem.batch)
     assert 3 <= report.n_novel <= 6
     assert_estimated(report, model, 6)
@@ -195,7 +201,7 @@ def test_typical_known_rows_bring_nothing_new(learned):
 @pytest.mark.parametrize("n_known", [1, 2, 3])
 def test_few_labelled_categories_fall_back_to_the_evidence(n_known):
     labels = np.repeat(np.arange(n_known), 40)
-    model = CategoryDiscoverer().fit(draw(labels, 0), labels)
+    model = CategoryDiscoverer(count="rehearsal").fit(draw(labels, 0), labels)
     report = model.discover(rows_of(0, 40, n_novel=3))
     assert report.count.method == "evidence"
     assert_estimated(report, model, n_known)

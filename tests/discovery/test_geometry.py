@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbcgcd.bayes.leave_one_out import LeftOut
-from vbcgcd.discovery import geometry as geometry_module
-from vbcgcd.discovery.calibrate import calibrate_geometry, left_out_similarities
+from vbcgcd.discovery.calibrate import _concentration, calibrate_geometry, left_out_similarities
 from vbcgcd.discovery.geometry import Geometry
 
 KINDS = ["direction", "distance"]
@@ -102,8 +101,13 @@ def test_labelled_rows_choose_the_kind(make, kind):
     assert found.geometry.kind == kind
     assert found.geometry.sharpness > 0
     np.testing.assert_array_equal(found.best_similarity, np.sort(found.best_similarity))
-    best = left_out_similarities(means, sizes, LeftOut(rows, labels, 0.0))[kind].max(axis=1)
-    np.testing.assert_allclose(found.best_similarity, np.sort(best))
+    counts = sizes - np.eye(len(sizes))[labels]  # the row's own mean has lost it
+    similarity = left_out_similarities(means, sizes, LeftOut(rows, labels, 0.0))[kind]
+    corrected = found.geometry.corrected(similarity, counts)
+    np.testing.assert_allclose(found.best_similarity, np.sort(corrected.max(axis=1)))
+    others = np.where(np.eye(len(sizes), dtype=bool)[labels], -np.inf, corrected)
+    np.testing.assert_allclose(found.strange_similarity, others.max(axis=1))
+    assert 0 < found.margins.later <= found.margins.first
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -136,5 +140,5 @@ def test_similarity_to_the_others_with_weights_of_any_size(kind):
 
 @pytest.mark.parametrize(("cosine", "expected"), [(0.5, 13.1667), (0.0, 1.0025), (0.3, 6.5637)])
 def test_the_concentration_of_directions(cosine, expected):
-    assert geometry_module._concentration(cosine, 20) == pytest.approx(expected, abs=1e-3)
-    assert geometry_module._concentration(0.05, 2) == 1.0
+    assert _concentration(cosine, 20) == pytest.approx(expected, abs=1e-3)
+    assert _concentration(0.05, 2) == 1.0

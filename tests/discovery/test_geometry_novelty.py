@@ -42,7 +42,7 @@ def test_score_is_one_minus_the_p_value_of_the_best_mean():
     cosine = rows @ means.T / np.linalg.norm(rows, axis=1)[:, None] / np.linalg.norm(means, axis=1)
     novelty = Novelty.calibrate(DIRECTION, np.linspace(0.2, 1, 100))
     np.testing.assert_allclose(
-        novelty.score(rows, means), 1 - novelty.p_value(cosine.max(axis=1)), rtol=1e-4, atol=1e-5
+        novelty.score(rows, means, np.ones(3)), 1 - novelty.p_value(cosine.max(axis=1)), rtol=1e-4, atol=1e-5
     )
 
 
@@ -50,8 +50,8 @@ def test_many_rows_are_scored_like_few():
     rng = np.random.default_rng(0)
     rows, means = rng.normal(size=(9000, 4)), rng.normal(size=(3, 4))
     novelty = Novelty.calibrate(DIRECTION, np.linspace(0.2, 1, 100))
-    parts = [novelty.score(part, means) for part in np.array_split(rows, 5)]
-    np.testing.assert_allclose(novelty.score(rows, means), np.concatenate(parts), atol=1e-5)
+    parts = [novelty.score(part, means, np.ones(3)) for part in np.array_split(rows, 5)]
+    np.testing.assert_allclose(novelty.score(rows, means, np.ones(3)), np.concatenate(parts), atol=1e-5)
 
 
 @pytest.mark.parametrize("geometry", ["auto", "direction", "distance"])

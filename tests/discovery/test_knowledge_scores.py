@@ -49,6 +49,9 @@ def test_scores_are_those_of_the_model(fitted, small, monkeypatch, chunk_rows):
     result = score(fitted.knowledge_, small.batch)
     probabilities = fitted.predict_proba(small.batch)
     np.testing.assert_array_equal(result.best, probabilities.argmax(axis=1))
+    strangeness = fitted.novelty_.strangeness(fitted.novelty(small.batch))
+    assert strangeness.max() > 0.1
+    probabilities *= 1 - strangeness[:, None]
     np.testing.assert_allclose(result.probability, probabilities.max(axis=1), rtol=1e-4)
     np.testing.assert_allclose(result.second_probability, np.sort(probabilities, axis=1)[:, -2], rtol=1e-4)
     np.testing.assert_allclose(result.novelty, fitted.novelty(small.batch), atol=1e-4)

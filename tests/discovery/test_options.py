@@ -23,6 +23,7 @@ WRONG = {
     "count": ("guess", None),
     "geometry": ("hyperbolic", None),
     "alignment": ("0", np.inf),
+    "unassigned": ("yes", None),
     "update_known": ("yes", None),
     "svi_steps": (0, 1.5, None),
     "predictive": ("laplace", None),

@@ -40,7 +40,7 @@ def price(model, rows, labels, seed=0):
 
 
 def test_digits_have_a_price(digit_problem):
-    model = CategoryDiscoverer().fit(digit_problem.rows, digit_problem.labels)
+    model = CategoryDiscoverer(count="rehearsal").fit(digit_problem.rows, digit_problem.labels)
     known = model.knowledge_.price
     assert np.isfinite(known.per_row)
     assert known.per_row > 0
@@ -60,14 +60,16 @@ def test_the_same_seed_gives_the_same_price(small, fitted):
 @pytest.mark.parametrize(("n_categories", "expected"), [(1, False), (2, False), (3, False), (4, True)])
 def test_a_rehearsal_needs_four_categories(small, n_categories, expected):
     chosen = small.labels < n_categories
-    model = CategoryDiscoverer(n_components=8).fit(small.rows[chosen], small.labels[chosen])
+    model = CategoryDiscoverer(n_components=8, count="rehearsal")
+    model.fit(small.rows[chosen], small.labels[chosen])
     assert (price(model, small.rows[chosen], small.labels[chosen]) is not None) == expected
     assert (model.knowledge_.price is not None) == expected
 
 
 def test_a_rehearsal_needs_five_rows_a_category(small):
     chosen = np.concatenate([np.flatnonzero(small.labels == k)[:4] for k in range(6)])
-    model = CategoryDiscoverer(n_components=8).fit(small.rows[chosen], small.labels[chosen])
+    model = CategoryDiscoverer(n_components=8, count="rehearsal")
+    model.fit(small.rows[chosen], small.labels[chosen])
     assert model.knowledge_.price is None
 
 
@@ -77,13 +79,14 @@ def test_few_or_uneven_rows_are_no_trouble(sizes):
     labels = np.repeat(np.arange(len(sizes)), sizes)
     rows = 6 * np.eye(8)[labels] + rng.normal(size=(len(labels), 8))
     for seed in range(12):
-        model = CategoryDiscoverer(random_state=seed).fit(rows, labels)
+        model = CategoryDiscoverer(random_state=seed, count="rehearsal").fit(rows, labels)
         found = model.knowledge_.price
         assert found is None or (np.isfinite(found.per_row) and np.isfinite(found.outliers).all())
 
 
-def test_no_price_is_learned_for_other_estimators(small):
-    model = CategoryDiscoverer(n_components=8, count="evidence").fit(small.rows, small.labels)
+@pytest.mark.parametrize("count", ["distinct", "evidence"])
+def test_no_price_is_learned_for_other_estimators(small, count):
+    model = CategoryDiscoverer(n_components=8, count=count).fit(small.rows, small.labels)
     assert model.knowledge_.price is None
 
 

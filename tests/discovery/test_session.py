@@ -34,7 +34,7 @@ def novel_part(knowledge):
 
 
 def test_the_record_is_consistent(session, fitted, small):
-    knowledge, record = session(4)
+    knowledge, record = session(4, unassigned=False)
     assert (record.session, record.command, record.rows) == (3, "discover", len(small.batch))
     assert list(record.novel) == ["novel 0", "novel 1", "novel 2", "novel 3"]
     assert sum(record.counts.values()) == record.rows == record.known_rows + record.novel_rows
@@ -44,7 +44,8 @@ def test_the_record_is_consistent(session, fitted, small):
     np.testing.assert_allclose(record.probabilities_.sum(axis=1), 1, rtol=1e-5)
     assert record.probabilities_.min() >= 0
     reduced = fitted.knowledge_.reduced(small.batch)
-    expected = fitted.novelty_.score(reduced, fitted.posterior_.mean)
+    counts = np.bincount(small.labels)
+    expected = fitted.novelty_.score(reduced, fitted.posterior_.mean, counts)
     np.testing.assert_allclose(record.novelty_, expected, atol=1e-4)
     assert record.flagged == pytest.approx(np.mean(record.novelty_ > 0.95))
     assert 0 < record.novel_share < 1
@@ -56,7 +57,7 @@ def test_the_record_is_consistent(session, fitted, small):
 
 
 def test_labels_follow_the_probabilities(session):
-    _, record = session(4)
+    _, record = session(4, unassigned=False)
     novel = record.probabilities_[:, 6:].sum(axis=1) >= 0.5
     all_labels = np.array([*KNOWN, *record.novel])
     best_novel = all_labels[6:][record.probabilities_[:, 6:].argmax(axis=1)]
@@ -68,7 +69,7 @@ def test_labels_follow_the_probabilities(session):
 
 
 def test_known_categories_share_the_rest_by_their_densities(session, fitted, small):
-    _, record = session(4)
+    _, record = session(4, unassigned=False)
     rest = 1 - record.probabilities_[:, 6:].sum(axis=1, keepdims=True)
     expected = fitted.predict_proba(small.batch) * rest
     np.testing.assert_allclose(record.probabilities_[:, :6], expected, atol=1e-4)
@@ -105,7 +106,7 @@ def test_weights_enter_the_statistics(session, fitted, small):
 
 @pytest.mark.parametrize("relabel", ["confident", "none", "filter", "reassign", "em"])
 def test_no_novel_category_is_a_possible_answer(session, fitted, small, relabel):
-    knowledge, record = session(0, relabel=relabel)
+    knowledge, record = session(0, relabel=relabel, unassigned=False)
     assert len(knowledge.posterior) == 6
     assert record.novel == {}
     assert record.novel_rows == 0
@@ -122,11 +123,13 @@ def test_a_clusterer_that_leaves_out_every_row_finds_nothing(session, relabel):
 
 
 @pytest.mark.parametrize("n_novel", [2, None])
-def test_steps_are_announced_and_timed(session, n_novel):
+@pytest.mark.parametrize("unassigned", [True, False])
+def test_steps_are_announced_and_timed(session, n_novel, unassigned):
     names = []
-    _, record = session(n_novel, progress=names.append)
+    _, record = session(n_novel, progress=names.append, unassigned=unassigned)
     count = ["count"] if n_novel is None else []
-    assert names == ["novelty", *count, "cluster", "relabel", "posterior", "assign"]
+    leftovers = ["leftovers"] if unassigned else []
+    assert names == ["novelty", *count, "cluster", "relabel", *leftovers, "posterior", "assign"]
     assert [step.name for step in record.steps] == names
     assert all(step.seconds >= 0 for step in record.steps)
 
@@ -142,7 +145,38 @@ def test_what_is_known_is_only_read(session, fitted):
 def test_sure_rows_update_known_categories_if_asked(session, fitted):
     knowledge, record = session(4, update_known=True)
     best = record.probabilities_.argmax(axis=1)
-    sure = (best < 6) & (record.probabilities_.max(axis=1) >= 0.95)
+    sure = (best < 6) & (record.probabilities_.max(axis=1) >= 0.95) & (record.labels_ != "none of these")
     extra = np.bincount(best[sure], minlength=6)
     assert extra.sum() > 0
     np.testing.assert_allclose(knowledge.posterior.kappa[:6] - fitted.posterior_.kappa, extra, atol=1e-6)
+
+
+def test_unassigned_rows_take_probability_from_all_categories_alike(session):
+    _, plain = session(4, unassigned=False)
+    _, record = session(4)
+    rest = record.probabilities_.sum(axis=1, keepdims=True)
+    assert rest.min() < 0.7
+    assert rest.max() <= 1 + 1e-5
+    np.testing.assert_allclose(record.probabilities_, plain.probabilities_ * rest, atol=1e-5)
+    novel = plain.probabilities_[:, 6:].sum(axis=1) >= 0.5
+    np.testing.assert_allclose(rest[novel], 1, rtol=1e-4)
+
+
+def test_unassigned_rows_are_counted_apart(session):
+    _, plain = session(4, unassigned=False)
+    _, record = session(4)
+    nowhere = record.labels_ == "none of these"
+    assert record.unassigned == nowhere.sum() > 0
+    assert sum(record.counts.values()) == record.rows - record.unassigned
+    np.testing.assert_array_equal(record.labels_[~nowhere], plain.labels_[~nowhere])
+    sure = record.probabilities_.max(axis=1)[~nowhere]
+    assert record.mean_probability == pytest.approx(sure.mean(), abs=0.01)
+    # Where a row is assigned, its category is more probable than none, seedlings' rows apart.
+    assert (sure >= 1 - record.probabilities_.sum(axis=1)[~nowhere] - 1e-5).all()
+
+
+def test_other_clusterers_assign_every_row(session):
+    _, record = session(2, cluster="kmeans")
+    assert "leftovers" not in [step.name for step in record.steps]
+    assert (record.unassigned, record.seedlings, record.grown) == (0, (), {})
+    np.testing.assert_allclose(record.probabilities_.sum(axis=1), 1, rtol=1e-5)

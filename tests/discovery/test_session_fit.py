@@ -60,7 +60,7 @@ def test_alignment_brings_the_volume_to_its_target(fit, fitted, inference):
 def test_svi_is_aligned_alike_in_every_unit_of_the_data(digit_problem, covariance):
     rows, labels, batch, _ = digit_problem
     model = CategoryDiscoverer(
-        inference="svi", alignment=0.0, whiten=False, normalise=False, covariance=covariance, count="evidence"
+        inference="svi", alignment=0.0, whiten=False, normalise=False, covariance=covariance, unassigned=False
     )
     ratios = []
     for factor in (1.0, 0.01):

@@ -14,7 +14,9 @@ def test_novel_digits_are_found(digit_problem):
     record = model.discover(digit_problem.batch, n_novel=4)
     novel = digit_problem.truth >= 6
     assert accuracy(record.labels_[novel], digit_problem.truth[novel]) >= 0.85
-    assert np.mean(record.labels_[~novel] == digit_problem.truth[~novel]) >= 0.9
+    assigned = ~novel & (record.labels_ >= 0)
+    assert np.mean(record.labels_[assigned] == digit_problem.truth[assigned]) >= 0.9
+    assert record.unassigned <= 0.1 * record.rows
     assert record.novel_share == pytest.approx(novel.mean(), abs=0.1)
     assert_sound(model, record, 6, len(novel))
     np.testing.assert_array_equal(model.births_, [0] * 6 + [1] * 4)
@@ -173,11 +175,14 @@ def test_nothing_new(small, state_of, relabel):
     before = model.posterior_
     record = model.discover(small.batch, n_novel=0)
     assert record.n_novel == 0
-    assert record.known_rows == len(small.batch)
+    assert record.known_rows + record.unassigned == len(small.batch)
     assert_same_posterior(model.posterior_, before)
     assert model.classes_.tolist() == list(range(6))
     assert model.n_sessions_ == 1
-    np.testing.assert_array_equal(record.labels_, model.predict(small.batch))
+    expected = np.where(record.labels_ == -1, -1, model.predict(small.batch))
+    np.testing.assert_array_equal(record.labels_, expected)
+    every = fit(small, relabel=relabel, unassigned=False)
+    np.testing.assert_array_equal(every.discover(small.batch, n_novel=0).labels_, every.predict(small.batch))
     assert "0 categories" in repr(record)
 
 

@@ -31,6 +31,9 @@ COHESION_BOUNDS = (0.01, 0.99)
 MARGIN = 0.115
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
+#: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
+#: so that a larger one could not be met, however far apart the categories are.
+HIGHEST_MARGIN = 15.0
 #: Later passes ask for this share of the margin where left-out rows are all predicted without doubt, and for
 #: all of it where their cross-entropy is a nat or more.
 LEAST_EASE = 0.7
@@ -170,7 +173,7 @@ def calibrate_kind(kind: Kind, left_out: LeftOutSimilarity, dim: int) -> tuple[A
         # The correction makes the noise of a mean larger too; clusters of many rows do not have it.
         sharpness /= float(attenuation(geometry.within or 1.0, left_out.own_counts).mean())
     caution = 1 + CAUTION * float((1 / np.maximum(left_out.own_counts, FEWEST)).mean())
-    first = MARGIN * caution * sharpness * _contrast(geometry, corrected)
+    first = min(MARGIN * caution * sharpness * _contrast(geometry, corrected), HIGHEST_MARGIN)
     ease = LEAST_EASE + (1 - LEAST_EASE) * min(float(losses.mean()), 1.0)
     strange = similarity.copy()
     strange[np.arange(len(strange)), left_out.labels] = -np.inf
@@ -185,7 +188,8 @@ def calibrate_kind(kind: Kind, left_out: LeftOutSimilarity, dim: int) -> tuple[A
 
 def usual_margins(contrast: float) -> Margins:
     """Margins where labelled rows do not tell more than this contrast, in nats."""
-    return Margins(MARGIN * contrast, MARGIN * contrast)
+    margin = min(MARGIN * contrast, HIGHEST_MARGIN)
+    return Margins(margin, margin)
 
 
 def _within(kind: str, own: Array, counts: Array) -> float:

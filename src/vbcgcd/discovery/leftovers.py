@@ -66,7 +66,9 @@ class _Group(NamedTuple):
     home: int | None
 
 
-def tend(here: SessionRows, discovery: Discovery, session: int, rng: np.random.Generator) -> Leftovers:
+def tend(
+    here: SessionRows, discovery: Discovery, session: int, rng: np.random.Generator, *, grow: bool = True
+) -> Leftovers:
     """Let rows join seedlings, make categories of those that have enough, and tell who is a stranger.
 
     Parameters
@@ -77,6 +79,8 @@ def tend(here: SessionRows, discovery: Discovery, session: int, rng: np.random.G
     session : int
         Its number: new seedlings begin in it.
     rng : Generator
+    grow : bool
+        Whether seedlings may become categories: not where the number of novel ones is given.
     """
     past = _taken_over(here, discovery)
     groups = _groups(here, discovery, {s for seedlings in past.values() for s in seedlings}, rng)
@@ -88,7 +92,8 @@ def tend(here: SessionRows, discovery: Discovery, session: int, rng: np.random.G
         seedling = _seedling(here, group, session)
         rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
         # A group of this session alone has been judged already, among all others.
-        if group.home is not None and rows_came and is_enough(seedling.rows, seedling.worth, judge)[0]:
+        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, judge)[0])
+        if grow and group.home is not None and ripe:
             past[n_found + len(columns)] = [group.home]
             columns.append(group.members.astype(np.float64))
         else:
@@ -150,7 +155,8 @@ def _groups(
     left = [] if old is None else [s for s in range(len(old)) if s not in gone]
     if old is not None and left:
         best, novelty = _explained(here, discovery)
-        joined = joining(here.mixture.rows, old.take(np.array(left)), geometry, best, novelty, margin)
+        some, weight = old.take(np.array(left)), here.weighted(free[:, None].astype(np.float64))[:, 0]
+        joined = joining(here.mixture.rows, some, geometry, best, novelty, margin, weight)
         for i, home in enumerate(left):
             groups.append(_Group((joined.members[:, i] > 0) & free, float(joined.worth[i]), home))
             free = free & ~groups[-1].members

@@ -108,7 +108,13 @@ class Groups(NamedTuple):
 
 
 def joining(
-    rows: Array, seedlings: Seedlings, geometry: Geometry, best: Array, novelty: Array, margin: float
+    rows: Array,
+    seedlings: Seedlings,
+    geometry: Geometry,
+    best: Array,
+    novelty: Array,
+    margin: float,
+    weight: Array | None = None,
 ) -> Groups:
     """The rows that seedlings explain better than the categories do, by at least the margin.
 
@@ -122,6 +128,8 @@ def joining(
     novelty : array (N,)
     margin : float
         Nats.
+    weight : array (N,), optional
+        What each row counts for in the worth.
     """
     similarity = geometry.corrected(geometry.similarity(rows, seedlings.posterior.mean), seedlings.rows)
     nearest = similarity.argmax(axis=1)
@@ -129,7 +137,8 @@ def joining(
     joins = (gain > margin) & (novelty > SEEDLING_NOVELTY)
     members = np.zeros((len(rows), len(seedlings)))
     members[joins, nearest[joins]] = 1.0
-    return Groups(members, members.T @ np.where(joins, gain, 0.0))
+    worth = np.where(joins, gain, 0.0) if weight is None else np.where(joins, gain, 0.0) * weight
+    return Groups(members, members.T @ worth)
 
 
 def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geometry, margin: float) -> Array:

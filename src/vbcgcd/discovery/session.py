@@ -95,7 +95,7 @@ def run_session(
     leftovers = None
     if options.unassigned and options.cluster == "mixture":
         with here.step("leftovers") as details:
-            leftovers = tend(here, discovery, session, rng)
+            leftovers = tend(here, discovery, session, rng, grow=n_novel is None)
             discovery = leftovers.discovery
             details["seedlings"] = 0 if leftovers.seedlings is None else len(leftovers.seedlings)
     with here.step("posterior") as details:
@@ -146,7 +146,7 @@ def run_session(
         novelty_=novelty[back],
     )
     if options.update_known:
-        knowledge = _update_known(here, probabilities)
+        knowledge = _update_known(here, np.where(unassigned[:, None], 0.0, probabilities))
     if leftovers is not None:
         knowledge = replace(knowledge, seedlings=seedlings)
     return knowledge.extended(fit.posterior), record

@@ -53,7 +53,7 @@ def test_only_ids_that_exist_are_given(learned, small_plans):
     _, _, story = learned
     for (classes, predicted, outcome), session in zip(story[1:], small_plans[0].sessions, strict=True):
         assert len(outcome.labels_) == len(session.rows)
-        assert np.isin(outcome.labels_, classes).all()
+        assert np.isin(outcome.labels_, [*classes, -1]).all()  # -1 is unassigned
         assert np.isin(predicted, classes).all()
         assert outcome.novelty_ is None or np.asarray(outcome.novelty_).shape == (len(session.rows),)
 

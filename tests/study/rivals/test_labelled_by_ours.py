@@ -23,7 +23,7 @@ def blobs():
 
 @pytest.mark.parametrize("rival", RIVALS)
 def test_the_rows_are_named_by_our_model(rival, small):
-    ours = CategoryDiscoverer().fit(small.rows, small.labels)
+    ours = CategoryDiscoverer(unassigned=False).fit(small.rows, small.labels)
     expected = outcome_of(ours.discover(small.batch, n_novel=4))
     outcome = rival().fit(small.rows, small.labels).discover(small.batch, n_novel=4)
     np.testing.assert_array_equal(outcome.labels_, expected.labels_)
@@ -49,7 +49,7 @@ def test_separate_categories_are_found(rival, cluster, blobs):
 
 
 def test_the_number_is_estimated_by_our_model(small):
-    expected = CategoryDiscoverer().fit(small.rows, small.labels).discover(small.batch)
+    expected = CategoryDiscoverer(unassigned=False).fit(small.rows, small.labels).discover(small.batch)
     model = Ncm().fit(small.rows, small.labels)
     outcome = model.discover(small.batch)
     assert len(outcome.novel) == expected.n_novel
