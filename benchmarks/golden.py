@@ -4,9 +4,9 @@ python benchmarks/golden.py                  print the digests of this code as J
 python benchmarks/golden.py --write FILE     write them to a file
 python benchmarks/golden.py --check FILE     compare with a file; the exit status is 1 if any differs
 
-golden.json beside this script holds those of release 0.1.0. The cases on real embeddings need VBCGCD_DATA and
-are left out without it. Set OMP_NUM_THREADS=1: two threads round differently, and a row on a border may
-change sides. About two minutes.
+golden.json beside this script holds those expected; write it again when answers change on purpose. The cases
+on real embeddings need VBCGCD_DATA and are left out without it. Set OMP_NUM_THREADS=1: two threads round
+differently, and a row on a border may change sides. About two minutes.
 """
 
 from __future__ import annotations

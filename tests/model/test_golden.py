@@ -1,4 +1,4 @@
-"""The same seed gives the labels of release 0.1.0, for options of every kind (benchmarks/golden.py)."""
+"""The same seed gives the labels that were written, for options of every kind (benchmarks/golden.py)."""
 
 import json
 from pathlib import Path
@@ -21,5 +21,5 @@ def _one_thread():
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_labels_are_those_of_the_first_release(name):
+def test_labels_are_those_that_were_written(name):
     assert CASES[name]() == EXPECTED[name]
