@@ -1,7 +1,7 @@
 """How many categories are novel. Each estimator returns its score curve, and a mixture to start from, if any.
 
-``distinct``, the default, asks that each category explains its own rows clearly better than any other does.
-``rehearsal`` asks that a category is worth as much likelihood as labelled ones were.
+``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were.
+``distinct`` asks that each category explains its own rows clearly better than any other does.
 ``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
 pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
 """
@@ -19,7 +19,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
-from vbcgcd.discovery.distinct import Stream, find
+from vbcgcd.discovery.distinct import Stream, find, without_indistinct
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
@@ -89,7 +89,7 @@ def distinct(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
 
 
 def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
-    """The number up to which a category is worth more than its rehearsed price."""
+    """The number up to which a category is worth more than its rehearsed price, less those not distinct."""
     price = problem.knowledge.price
     if price is None:
         return evidence(problem)
@@ -98,8 +98,12 @@ def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
         problem, lambda path: _choose(_worth(path, mixture.total, price), path, price, mixture)
     )
     scores = _worth(path, mixture.total, price)
-    chosen = _choose(scores, path, price, mixture)
-    return _curve_of("rehearsal", np.arange(len(scores)), scores, chosen), path.states.get(chosen)
+    state = path.states.get(_choose(scores, path, price, mixture))
+    known = problem.knowledge
+    if state is not None:
+        state = without_indistinct(Stream(mixture, known.novelty, known.margins, problem.rng), state)
+    chosen = 0 if state is None else state.responsibility.shape[1]
+    return _curve_of("rehearsal", np.arange(len(scores)), scores, chosen), state
 
 
 def _worth(path: Path, total: float, price: CategoryPrice) -> Array:

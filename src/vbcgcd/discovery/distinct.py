@@ -46,7 +46,7 @@ UNEVEN = 0.35
 #: A seedling is worth at least this share of what a category must be, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.75, 0.9, 3
 
-__all__ = ["Found", "Judge", "Stream", "find", "find_number", "weak_groups", "worths"]
+__all__ = ["Found", "Judge", "Stream", "find", "find_number", "weak_groups", "without_indistinct", "worths"]
 
 
 class Judge(NamedTuple):
@@ -143,6 +143,11 @@ def find(stream: Stream) -> Found:
     number = 0 if state is None else state.responsibility.shape[1]
     curve = CountCurve("distinct", tuple(range(len(scores))), tuple(scores.tolist()), number)
     return Found(state, curve)
+
+
+def without_indistinct(stream: Stream, state: MixtureState) -> MixtureState | None:
+    """A mixture of a search without the categories that are not distinct; None if none is."""
+    return _pruned(cooled(stream.mixture), state, stream.judge)
 
 
 def find_number(stream: Stream, number: int) -> MixtureState:

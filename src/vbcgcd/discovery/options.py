@@ -81,11 +81,12 @@ class Options:
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best
         category (the paper); soft expectation-maximisation with frozen known categories.
-    count : {"distinct", "rehearsal", "evidence", "merge", "silhouette"}, default="distinct"
-        How the number of novel categories is estimated. "distinct" asks that each explains its own rows
-        clearly better than any other does, however large it is. "rehearsal" hides labelled categories during
-        `fit` and learns what one of average size is worth; with fewer than four labelled categories, or five
-        rows for each, it cannot, and "evidence" stands in, which tends to overestimate.
+    count : {"rehearsal", "distinct", "evidence", "merge", "silhouette"}, default="rehearsal"
+        How the number of novel categories is estimated. "rehearsal" hides labelled categories during `fit`
+        and learns what one of average size is worth, and drops what is not distinct; with fewer than four
+        labelled categories, or five rows for each, it cannot, and "evidence" stands in, which tends to
+        overestimate. "distinct" judges each category by its own size, in two passes: it finds more of the
+        small ones where sizes are uneven, and cuts large ones with sub-topics more often.
     geometry : {"auto", "direction", "distance"}, default="auto"
         Whether the likeness of a row and a category is their angle or their distance when a session is
         clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
@@ -112,7 +113,7 @@ class Options:
     Examples
     --------
     >>> Options(relabel="em").count
-    'distinct'
+    'rehearsal'
     """
 
     n_components: int | None = _number(384, low=1, whole=True, words=(None,))
@@ -127,7 +128,7 @@ class Options:
     inference: str = _choice("exact", "exact", "svi")
     cluster: str | Clusterer = field(default="mixture", metadata={"check": _cluster})
     relabel: str = _choice("confident", *RELABELLERS)
-    count: str = _choice("distinct", *COUNTERS)
+    count: str = _choice("rehearsal", *COUNTERS)
     geometry: str = _choice("auto", "auto", "direction", "distance")
     alignment: float | None = _number(None, words=(None,))
     unassigned: bool = _choice(True, True, False)

@@ -156,7 +156,7 @@ def _discover(
     here: SessionRows, options: Options, novelty: Array, n_novel: int | None, rng: np.random.Generator
 ) -> Discovery:
     """Count where the number is not known, cluster, and decide row by row."""
-    curve, solution = None, None
+    curve, solution, n_given = None, None, n_novel is not None
     if n_novel is None:
         with here.step("count") as details:
             problem = CountProblem(
@@ -166,7 +166,7 @@ def _discover(
             n_novel = details["n_novel"] = curve.chosen
     with here.step("cluster") as details:
         n_clusters = min(n_novel, len(here.rows))
-        if options.cluster == "mixture" and n_clusters and options.count == "distinct":
+        if options.cluster == "mixture" and n_clusters and (n_given or options.count == "distinct"):
             if solution is None:
                 solution = find_number(here.stream(rng), n_clusters)
             start = Start(solution.responsibility.astype(np.float64), solution.share)

@@ -118,7 +118,7 @@ def test_the_estimate_of_the_number_is_the_methods_own_where_it_counts():
     assert options_of(Run("ours")) == {}
     assert options_of(Run("ours", number_known=False)) == {}
     assert options_of(Run("ours", {"count": "merge"}, number_known=False)) == {"count": "merge"}
-    assert make_method("ours").count == "distinct"
+    assert make_method("ours").count == "rehearsal"
 
 
 def test_other_plans_are_refused(stream_data):

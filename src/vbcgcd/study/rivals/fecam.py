@@ -36,7 +36,7 @@ class FeCam(LabelledByOurs):
         Weight of the mean covariance that is added off the diagonal.
     cluster : {"ours", "kmeans"}, default="ours"
         Which clustering labels the rows of a session; see `LabelledByOurs`.
-    count : str, default="distinct"
+    count : str, default="rehearsal"
         How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
@@ -60,7 +60,7 @@ class FeCam(LabelledByOurs):
         gamma1: float = 1.0,
         gamma2: float = 0.0,
         cluster: str = "ours",
-        count: str = "distinct",
+        count: str = "rehearsal",
         random_state: int | None = 0,
     ) -> None:
         self.gamma1 = gamma1

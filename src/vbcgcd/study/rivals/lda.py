@@ -33,7 +33,7 @@ class Lda(LabelledByOurs):
         Weight of the mean variance in the covariance.
     cluster : {"ours", "kmeans"}, default="ours"
         Which clustering labels the rows of a session; see `LabelledByOurs`.
-    count : str, default="distinct"
+    count : str, default="rehearsal"
         How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
@@ -56,7 +56,7 @@ class Lda(LabelledByOurs):
         *,
         shrinkage: float = 1e-4,
         cluster: str = "ours",
-        count: str = "distinct",
+        count: str = "rehearsal",
         random_state: int | None = 0,
     ) -> None:
         self.shrinkage = shrinkage

@@ -27,7 +27,7 @@ class Ncm(LabelledByOurs):
     ----------
     cluster : {"ours", "kmeans"}, default="ours"
         Which clustering labels the rows of a session; see `LabelledByOurs`.
-    count : str, default="distinct"
+    count : str, default="rehearsal"
         How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
@@ -39,7 +39,7 @@ class Ncm(LabelledByOurs):
     means_: Array
 
     def __init__(
-        self, *, cluster: str = "ours", count: str = "distinct", random_state: int | None = 0
+        self, *, cluster: str = "ours", count: str = "rehearsal", random_state: int | None = 0
     ) -> None:
         self.cluster = cluster
         self.count = count

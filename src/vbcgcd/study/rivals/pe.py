@@ -39,7 +39,7 @@ class PointEstimate(LabelledByOurs):
         half, its quarter, ... for a fifth of the labelled rows, learned from the rest.
     cluster : {"ours", "kmeans"}, default="ours"
         Which clustering labels the rows of a session; see `LabelledByOurs`.
-    count : str, default="distinct"
+    count : str, default="rehearsal"
         How the inner model estimates the number of novel categories if it is unknown.
     random_state : int or None, default=0
 
@@ -65,7 +65,7 @@ class PointEstimate(LabelledByOurs):
         *,
         n_components: int | str | None = "held-out",
         cluster: str = "ours",
-        count: str = "distinct",
+        count: str = "rehearsal",
         random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
