@@ -166,7 +166,9 @@ def _discover(
             n_novel = details["n_novel"] = curve.chosen
     with here.step("cluster") as details:
         n_clusters = min(n_novel, len(here.rows))
-        if options.cluster == "mixture" and n_clusters and (n_given or options.count == "distinct"):
+        calibrated = here.knowledge.novelty.geometry.within is not None  # models of release 0.1.0 are not
+        by_worth = options.count == "distinct" or (n_given and calibrated)
+        if options.cluster == "mixture" and n_clusters and by_worth:
             if solution is None:
                 solution = find_number(here.stream(rng), n_clusters)
             start = Start(solution.responsibility.astype(np.float64), solution.share)
