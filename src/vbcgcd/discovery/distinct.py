@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.calibrate import Margins
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
-from vbcgcd.discovery.search import EVEN_SHARE, START_STEPS, cooled, search, seed
+from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
 from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.record import CountCurve
 
@@ -121,7 +121,11 @@ def worths(mixture: Mixture, state: MixtureState, chance: float, *, even: float 
     even : float from 0 to 1
         Weight of the average size in the size by which the loss is divided: at 0 each category has its own.
     """
-    _, _, part = mixture.parts(state)
+    return _worths(mixture, state, mixture.parts(state)[2], chance, even)
+
+
+def _worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, even: float) -> Worth:
+    """`worths`, from the part that each category has in each row (N, K)."""
     lost = mixture.deletion_losses(part)
     rows = mixture.weight.astype(np.float64) @ state.responsibility
     size = np.maximum(rows, 1e-9) ** (1 - even) * max(float(rows.mean()), 1e-9) ** even
@@ -260,14 +264,15 @@ def _path(cool: Mixture, crowd: int, stream: Stream, *, even: float) -> list[_Re
     state = cool.em(state.responsibility, state.share, CROWD_STEPS)
     path = list[_Removal]()
     while True:
-        worth = worths(cool, state, chance, even=even).per_row
+        similarity, _, part = cool.parts(state)
+        worth = _worths(cool, state, part, chance, even).per_row
         path.append(_Removal(state, worth))
         size = len(worth)
         if size == 1:
             return path
         out = np.argsort(worth, kind="stable")[: min(max(1, int(AT_ONCE * size)), size - 1)]
-        similarity = np.delete(cool.parts(state)[0], out, axis=1)
-        state = cool.em(cool.expectation(similarity, state.share)[0], state.share, REFIT_STEPS)
+        rest = np.delete(similarity, out, axis=1)
+        state = cool.em(cool.expectation(rest, state.share)[0], state.share, REFIT_STEPS)
 
 
 def _choose(path: list[_Removal], margin: float) -> tuple[Array, int]:
@@ -319,7 +324,7 @@ def _pruned(cool: Mixture, state: MixtureState, judge: Judge) -> MixtureState | 
 
 def _finished(mixture: Mixture, state: MixtureState) -> MixtureState:
     """The mixture at the calibrated sharpness."""
-    return mixture.em(state.responsibility, state.share, 40)
+    return mixture.em(state.responsibility, state.share, SOLUTION_STEPS)
 
 
 def _spread(mixture: Mixture, state: MixtureState) -> float:

@@ -130,9 +130,7 @@ def run_session(
         flagged=flagged,
         estimated=n_novel is None,
         unassigned=int(unassigned.sum()),
-        seedlings=()
-        if seedlings is None
-        else tuple(sorted(seedlings.rows.round().astype(int).tolist()))[::-1],
+        seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
