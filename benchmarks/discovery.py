@@ -129,14 +129,14 @@ def ablation_table() -> None:
 
 
 def unknown_table() -> None:
-    show("Number never known", [(n, "distinct", CategoryDiscoverer, {"number_known": False}) for n in PLANS])
+    show("Number never known", [(n, "rehearsal", CategoryDiscoverer, {"number_known": False}) for n in PLANS])
 
 
 def count_table() -> None:
     jobs = [
         (n, count, lambda c=count: CategoryDiscoverer(count=c), {"number_known": False})
         for n in PLANS
-        for count in ("distinct", "rehearsal", "evidence", "merge", "silhouette")
+        for count in ("rehearsal", "evidence", "merge", "silhouette")
     ]
     show("Four estimators of the number", jobs)
 

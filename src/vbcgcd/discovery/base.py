@@ -106,7 +106,7 @@ class _Base:
             # Then each row has a direction of its own, which whitening makes as long as the others: left out
             # of the covariance, it looks unlike every category, as no row that comes later will.
             calibrated = self._held_out_calibration(calibrated)
-        geometry, best, margins, strange = calibrated
+        geometry, best, margin, strange = calibrated
         return Knowledge(
             self.reducer,
             prior,
@@ -116,7 +116,7 @@ class _Base:
             Novelty.calibrate(geometry, best, strange),
             float((self.sizes.std() / self.sizes.mean()) ** 2),
             self._price(geometry),
-            margins,
+            margin,
         )
 
     def _held_out_calibration(self, calibrated: CalibratedGeometry) -> CalibratedGeometry:

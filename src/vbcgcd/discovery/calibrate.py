@@ -2,7 +2,7 @@
 
 They are left out of the pooled covariance that whitened the space as well (a rank-one change of the inner
 product). The mean of few rows is noisy, and that is allowed for, so that categories with few labels are not
-taken for strangers. The margins say what a novel category must be worth: they follow from how far apart the
+taken for strangers. The margin says what a novel category must be worth: it follows from how far apart the
 labelled categories are.
 """
 
@@ -34,34 +34,15 @@ CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
 #: so that a larger one could not be met, however far apart the categories are.
 HIGHEST_MARGIN = 15.0
-#: Later passes ask for this share of the margin where left-out rows are all predicted without doubt, and for
-#: all of it where their cross-entropy is a nat or more.
-LEAST_EASE = 0.7
 
 __all__ = [
     "CalibratedGeometry",
     "LeftOutSimilarity",
-    "Margins",
     "calibrate_geometry",
     "calibrate_kind",
     "left_out_similarities",
-    "usual_margins",
+    "usual_margin",
 ]
-
-
-class Margins(NamedTuple):
-    """Nats per row by which a category must explain its rows better than any other does.
-
-    Attributes
-    ----------
-    first : float
-        In the first pass of a session, where all have the same size.
-    later : float
-        Where each has its own: less, the better labelled categories can be told apart.
-    """
-
-    first: float
-    later: float
 
 
 class CalibratedGeometry(NamedTuple):
@@ -72,14 +53,15 @@ class CalibratedGeometry(NamedTuple):
     geometry : Geometry
     best_similarity : array (M,)
         Corrected similarity of each to its best category.
-    margins : Margins
+    margin : float
+        Nats per row by which a category must explain its rows better than any other does.
     strange_similarity : array (M,)
         Corrected similarity of each to the best of the other categories, as if its own were not known.
     """
 
     geometry: Geometry
     best_similarity: Array
-    margins: Margins
+    margin: float
     strange_similarity: Array
 
 
@@ -136,7 +118,7 @@ def calibrate_geometry(
             geometry, best, contrast = Geometry("distance", 1.0), [-means.shape[1], 0.0], means.shape[1]
         else:
             geometry, best, contrast = Geometry("direction", 10.0), [0.0, 1.0], 10
-        return CalibratedGeometry(geometry, np.array(best), usual_margins(contrast), np.empty(0))
+        return CalibratedGeometry(geometry, np.array(best), usual_margin(contrast), np.empty(0))
     counts = np.broadcast_to(sizes, (len(left_out.labels), len(sizes))).copy()
     counts[np.arange(len(counts)), left_out.labels] -= 1
     similarities = left_out_similarities(means, sizes, left_out)
@@ -173,23 +155,21 @@ def calibrate_kind(kind: Kind, left_out: LeftOutSimilarity, dim: int) -> tuple[A
         # The correction makes the noise of a mean larger too; clusters of many rows do not have it.
         sharpness /= float(attenuation(geometry.within or 1.0, left_out.own_counts).mean())
     caution = 1 + CAUTION * float((1 / np.maximum(left_out.own_counts, FEWEST)).mean())
-    first = min(MARGIN * caution * sharpness * _contrast(geometry, corrected), HIGHEST_MARGIN)
-    ease = LEAST_EASE + (1 - LEAST_EASE) * min(float(losses.mean()), 1.0)
+    margin = min(MARGIN * caution * sharpness * _contrast(geometry, corrected), HIGHEST_MARGIN)
     strange = similarity.copy()
     strange[np.arange(len(strange)), left_out.labels] = -np.inf
     strange = strange.max(axis=1)
     return losses, CalibratedGeometry(
         replace(geometry, sharpness=sharpness),
         np.sort(similarity.max(axis=1)),
-        Margins(first, ease * first),
+        margin,
         strange[np.isfinite(strange)],
     )
 
 
-def usual_margins(contrast: float) -> Margins:
-    """Margins where labelled rows do not tell more than this contrast, in nats."""
-    margin = min(MARGIN * contrast, HIGHEST_MARGIN)
-    return Margins(margin, margin)
+def usual_margin(contrast: float) -> float:
+    """The margin where labelled rows do not tell more than this contrast, in nats."""
+    return min(MARGIN * contrast, HIGHEST_MARGIN)
 
 
 def _within(kind: str, own: Array, counts: Array) -> float:
@@ -207,7 +187,7 @@ def _within(kind: str, own: Array, counts: Array) -> float:
 
 
 def _contrast(geometry: Geometry, left_out: LeftOutSimilarity) -> float:
-    """How much more similar rows are to their own category than to others, in the units of margins.
+    """How much more similar rows are to their own category than to others, in the units of the margin.
 
     It is divided by the root of the cohesion, the share of a row's length that its category explains:
     measured on four kinds of embeddings, what parts two real categories grows more slowly than the contrast.

@@ -1,7 +1,7 @@
 """How many categories are novel. Each estimator returns its score curve, and a mixture to start from, if any.
 
-``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were.
-``distinct`` asks that each category explains its own rows clearly better than any other does.
+``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were, and then
+that each explains its own rows clearly better than any other does; see `vbcgcd.discovery.distinct`.
 ``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
 pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
 """
@@ -19,11 +19,12 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import silhouette_score
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
-from vbcgcd.discovery.distinct import Stream, find, without_indistinct
+from vbcgcd.discovery.distinct import complete, first_pass, of_number
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
 from vbcgcd.discovery.strategies import hard_labels
+from vbcgcd.discovery.worth import Stream
 from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
@@ -36,6 +37,8 @@ CROWDING, NEXT_CROWDING = 2.2, 2.5
 ROWS_PER_CATEGORY = 3
 #: Numbers other than 0 and 1 need so many times the likelihood that outliers of known categories could give.
 BEYOND_CHANCE = 3.0
+#: A rehearsed price is at least this share of the margin.
+LEAST_PRICE = 0.15
 #: Candidate numbers whose evidence, or silhouette, is computed.
 CANDIDATES = 14
 #: Two evidences are equal below this difference: an empty category adds nothing but rounding.
@@ -45,7 +48,7 @@ MERGE_STEPS = 30
 #: Rows and largest number that "silhouette" looks at, and the novelty from which a row takes part.
 SILHOUETTE_ROWS, SILHOUETTE_MOST, SILHOUETTE_NOVELTY = 2000, 60, 0.5
 
-__all__ = ["COUNTERS", "CountProblem", "Counter"]
+__all__ = ["COUNTERS", "CountProblem", "Counter", "given"]
 
 
 @dataclass(frozen=True)
@@ -58,7 +61,8 @@ class CountProblem:
         Reduced embeddings.
     novelty : array (N,)
         Their novelty scores.
-    mixture : Mixture
+    mixture_of : callable
+        Gives the mixture of the rows and the known categories.
     known_density : callable
         Gives the log-density under every known category, array (N, K).
     knowledge : Knowledge
@@ -67,10 +71,20 @@ class CountProblem:
 
     rows: Array
     novelty: Array
-    mixture: Mixture
+    mixture_of: Callable[[], Mixture]
     known_density: Callable[[], Array]
     knowledge: Knowledge
     rng: np.random.Generator
+
+    @functools.cached_property
+    def mixture(self) -> Mixture:
+        """The mixture of the rows and the known categories."""
+        return self.mixture_of()
+
+    @functools.cached_property
+    def stream(self) -> Stream:
+        """The rows with what categories are judged by."""
+        return self.knowledge.stream(self.mixture, self.rng)
 
     @functools.cached_property
     def best_known(self) -> Array:
@@ -81,29 +95,34 @@ class CountProblem:
 Counter = Callable[[CountProblem], tuple[CountCurve, MixtureState | None]]
 
 
-def distinct(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
-    """The categories that are distinct from all others; see `vbcgcd.discovery.distinct`."""
-    known = problem.knowledge
-    found = find(Stream(problem.mixture, known.novelty, known.margins, problem.rng))
-    return found.curve, found.state
-
-
 def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
-    """The number up to which a category is worth more than its rehearsed price, less those not distinct."""
-    price = problem.knowledge.price
+    """Those that are worth more than the rehearsed price and distinct, and the small ones that are."""
+    curve, state = _first_pass(problem)
+    if problem.knowledge.novelty.geometry.within is None:  # a model of release 0.1.0
+        return curve, state
+    state = complete(problem.stream, state)
+    return curve._replace(chosen=0 if state is None else state.responsibility.shape[1]), state
+
+
+def given(problem: CountProblem, number: int) -> MixtureState:
+    """The mixture with so many novel categories."""
+    return of_number(problem.stream, rehearsal(problem)[1], number)
+
+
+def _first_pass(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+    """The large categories: by their rehearsed price, or by their worth where none was rehearsed."""
+    price, margin = problem.knowledge.price, problem.knowledge.margin
     if price is None:
-        return evidence(problem)
+        return first_pass(problem.stream)
+    # Where few labelled rows are hidden among few, nearly everything looks worth its price.
+    price = price._replace(per_row=max(price.per_row, LEAST_PRICE * margin))
     mixture = problem.mixture
     path = _complete_path(
         problem, lambda path: _choose(_worth(path, mixture.total, price), path, price, mixture)
     )
     scores = _worth(path, mixture.total, price)
-    state = path.states.get(_choose(scores, path, price, mixture))
-    known = problem.knowledge
-    if state is not None:
-        state = without_indistinct(Stream(mixture, known.novelty, known.margins, problem.rng), state)
-    chosen = 0 if state is None else state.responsibility.shape[1]
-    return _curve_of("rehearsal", np.arange(len(scores)), scores, chosen), state
+    chosen = _choose(scores, path, price, mixture)
+    return _curve_of("rehearsal", np.arange(len(scores)), scores, chosen), path.states.get(chosen)
 
 
 def _worth(path: Path, total: float, price: CategoryPrice) -> Array:
@@ -249,7 +268,6 @@ def _curve_of(method: str, candidates: Any, scores: Any, chosen: int) -> CountCu
 
 
 COUNTERS: dict[str, Counter] = {
-    "distinct": distinct,
     "rehearsal": rehearsal,
     "evidence": evidence,
     "merge": merge,

@@ -25,11 +25,13 @@ from vbcgcd.bayes import (
     recover_statistics,
     statistics_by_label,
 )
-from vbcgcd.discovery.calibrate import Margins, usual_margins
+from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
+from vbcgcd.discovery.worth import Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
 
@@ -76,7 +78,7 @@ class Knowledge:
         Squared coefficient of variation of the labelled categories' sizes.
     price : CategoryPrice or None
         What a novel category has to be worth; None where it was not rehearsed.
-    margins : Margins
+    margin : float
         What a novel category must be worth for each of its rows.
     seedlings : Seedlings or None
         Groups that are not categories yet; None where there are none.
@@ -90,7 +92,7 @@ class Knowledge:
     novelty: Novelty
     size_spread: float
     price: CategoryPrice | None
-    margins: Margins
+    margin: float
     seedlings: Seedlings | None = None
 
     @property
@@ -101,6 +103,10 @@ class Knowledge:
     def novelty_of(self, reduced: Array) -> Array:
         """Novelty of reduced embeddings, array (N,)."""
         return self.novelty.score(reduced, self.posterior.mean, self.counts)
+
+    def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
+        """The rows of a session with what its categories are judged by."""
+        return Stream(mixture, self.novelty, self.margin, self.posterior.mean, self.counts, rng)
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors."""
@@ -288,7 +294,7 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "temperature": knowledge.temperature,
         "alertness": knowledge.novelty.alertness,
         "size_spread": knowledge.size_spread,
-        "margins": list(knowledge.margins),
+        "margin": knowledge.margin,
         "price": None if knowledge.price is None else knowledge.price.per_row,
         "values": values,
     }
@@ -324,7 +330,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"], state.get("alertness")),
         state["size_spread"],
         None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
-        Margins(*state["margins"]) if "margins" in state else usual_margins(state["geometry"]["sharpness"]),
+        state["margin"] if "margin" in state else usual_margin(state["geometry"]["sharpness"]),
         Seedlings.from_arrays(arrays, prior.structure),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior, recover_statistics, statistics_by_responsibility
 from vbcgcd.discovery.distinct import SEEDLING_ROWS, weak_groups
-from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.mixture import MixtureState
+from vbcgcd.discovery.mixture import SHARE_BOUNDS, MixtureState
 from vbcgcd.discovery.rows import Discovery, SessionRows
+from vbcgcd.discovery.search import cooled
 from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
 from vbcgcd.discovery.strategies import is_novel
+from vbcgcd.discovery.worth import SMALL_UNEVEN
 
 Array = NDArray[Any]
 
@@ -38,24 +39,27 @@ class Leftovers(NamedTuple):
     ----------
     discovery : Discovery
         With the seedlings that have grown into categories; rows that belong nowhere do not teach.
-    past : dict of int -> list of int
-        Seedlings of earlier sessions that a novel category takes over, by its position.
+    past : dict of int -> int
+        Seedling of an earlier session that a novel category takes over, by its position.
     grown : dict of int -> int
-        Session in which the first of them began.
+        Session in which that seedling began.
     seedlings : Seedlings or None
         After the session.
     waiting : bool array (N,)
         Rows that belong to a seedling.
     strangeness : array (N,)
         Probability that each row belongs to no category.
+    reliability : array (K,)
+        Probability that each novel category is one, whole and no piece of another.
     """
 
     discovery: Discovery
-    past: dict[int, list[int]]
+    past: dict[int, int]
     grown: dict[int, int]
     seedlings: Seedlings | None
     waiting: Array
     strangeness: Array
+    reliability: Array
 
 
 class _Group(NamedTuple):
@@ -83,8 +87,8 @@ def tend(
         Whether seedlings may become categories: not where the number of novel ones is given.
     """
     past = _taken_over(here, discovery)
-    groups = _groups(here, discovery, {s for seedlings in past.values() for s in seedlings}, rng)
-    judge, old = here.stream(rng).judge, here.knowledge.seedlings
+    groups = _groups(here, discovery, set(past.values()), rng)
+    stream, old = here.stream(rng), here.knowledge.seedlings
     n_found = discovery.responsibility.shape[1]
     columns, kept = list[Array](), list[Seedlings]()
     waiting = np.zeros(len(here.rows), dtype=bool)
@@ -92,9 +96,9 @@ def tend(
         seedling = _seedling(here, group, session)
         rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
         # A group of this session alone has been judged already, among all others.
-        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, judge)[0])
+        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, stream.least, stream.chance)[0])
         if grow and group.home is not None and ripe:
-            past[n_found + len(columns)] = [group.home]
+            past[n_found + len(columns)] = group.home
             columns.append(group.members.astype(np.float64))
         else:
             waiting |= group.members
@@ -102,10 +106,11 @@ def tend(
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
     strangeness = _strangeness(here, discovery)
+    strangeness[waiting] = np.maximum(strangeness[waiting], STRANGER)
     nowhere = (strangeness > STRANGER) | waiting
     without = np.where(nowhere[:, None], 0.0, discovery.teaching)
     teaching = np.where(without.sum(axis=0) > FEWEST_TAUGHT, without, discovery.teaching)
-    grown = {} if old is None else {k: int(old.since[s].min()) for k, s in past.items() if s}
+    grown = {} if old is None else {k: int(old.since[s]) for k, s in past.items()}
     return Leftovers(
         discovery._replace(teaching=teaching),
         past,
@@ -113,34 +118,34 @@ def tend(
         Seedlings.concatenate(kept).most_valuable() if kept else None,
         waiting,
         strangeness,
+        _reliability(here, discovery, rng),
     )
 
 
 def with_past(posterior: Posterior, leftovers: Leftovers, knowledge: Knowledge) -> Posterior:
     """Novel categories with the statistics of the seedlings that they take over: statistics add."""
     old, prior = knowledge.seedlings, knowledge.prior
-    for k, seedlings in leftovers.past.items():
-        if old is None or not seedlings:
+    for k, seedling in leftovers.past.items():
+        if old is None:
             continue
         statistics = recover_statistics(prior, posterior.take([k]))
-        for s in seedlings:
-            statistics = statistics + recover_statistics(prior, old.posterior.take([s]))
+        statistics = statistics + recover_statistics(prior, old.posterior.take([seedling]))
         posterior = posterior.replaced(np.array([k]), knowledge.posterior_of(statistics))
     return posterior
 
 
-def _taken_over(here: SessionRows, discovery: Discovery) -> dict[int, list[int]]:
+def _taken_over(here: SessionRows, discovery: Discovery) -> dict[int, int]:
     """The seedling that each category found in this session cannot be told from."""
     old, weight = here.knowledge.seedlings, here.weighted(discovery.teaching)
     if old is None or not weight.shape[1]:
         return {}
     sizes = weight.sum(axis=0)
     means = (weight.T @ here.rows) / sizes[:, None]
-    geometry, margin = here.knowledge.novelty.geometry, here.knowledge.margins.later
-    past: dict[int, list[int]] = {}
+    geometry, margin = here.knowledge.novelty.geometry, SMALL_UNEVEN * here.knowledge.margin
+    past: dict[int, int] = {}
     for k, home in enumerate(same_kind(means, sizes, old, geometry, margin).tolist()):
-        if home >= 0 and [home] not in past.values():
-            past[k] = [home]
+        if home >= 0 and home not in past.values():
+            past[k] = home
     return past
 
 
@@ -149,7 +154,7 @@ def _groups(
 ) -> list[_Group]:
     """A group for each seedling that is left, with the rows that join it, and the groups that are new."""
     known, old = here.knowledge, here.knowledge.seedlings
-    geometry, margin = known.novelty.geometry, known.margins.later
+    geometry, margin = known.novelty.geometry, SMALL_UNEVEN * known.margin
     free = ~is_novel(discovery.responsibility)
     groups = list[_Group]()
     left = [] if old is None else [s for s in range(len(old)) if s not in gone]
@@ -221,9 +226,16 @@ def _strangeness(here: SessionRows, discovery: Discovery) -> Array:
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))
         weight = None if here.weight is None else here.weight[rest]
         share = novelty.stranger_share(scores, weight)
-        # At most one in twenty known rows is above the limit, whatever the share seems to be.
-        out[rest] = np.where(is_flagged(scores), novelty.strangeness(scores, share), 0.0)
+        out[rest] = novelty.strangeness(scores, share)
     return out
+
+
+def _reliability(here: SessionRows, discovery: Discovery, rng: np.random.Generator) -> Array:
+    if not discovery.responsibility.shape[1]:
+        return np.zeros(0)
+    share = float(np.clip(discovery.share, *SHARE_BOUNDS))
+    state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)
+    return here.stream(rng).reliability(cooled(here.mixture), state)
 
 
 def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:

@@ -81,12 +81,11 @@ class Options:
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best
         category (the paper); soft expectation-maximisation with frozen known categories.
-    count : {"rehearsal", "distinct", "evidence", "merge", "silhouette"}, default="rehearsal"
+    count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
         How the number of novel categories is estimated. "rehearsal" hides labelled categories during `fit`
-        and learns what one of average size is worth, and drops what is not distinct; with fewer than four
-        labelled categories, or five rows for each, it cannot, and "evidence" stands in, which tends to
-        overestimate. "distinct" judges each category by its own size, in two passes: it finds more of the
-        small ones where sizes are uneven, and cuts large ones with sub-topics more often.
+        and learns what one of average size is worth, drops what is not distinct, and looks for small
+        categories among the rows that are left; with fewer than four labelled categories, or five rows for
+        each, it cannot hide any, and judges by how far apart they are.
     geometry : {"auto", "direction", "distance"}, default="auto"
         Whether the likeness of a row and a category is their angle or their distance when a session is
         clustered. "auto" takes the one with which labelled rows that are left out are predicted better.

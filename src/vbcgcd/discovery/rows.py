@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import statistics_by_responsibility
-from vbcgcd.discovery.distinct import Stream
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.strategies import Densities
+from vbcgcd.discovery.worth import Stream
 from vbcgcd.record import CountCurve, Step
 
 Array = NDArray[Any]
@@ -85,7 +85,7 @@ class SessionRows:
 
     def stream(self, rng: np.random.Generator) -> Stream:
         """The rows with what categories are judged by."""
-        return Stream(self.mixture, self.knowledge.novelty, self.knowledge.margins, rng)
+        return self.knowledge.stream(self.mixture, rng)
 
     @property
     def densities(self) -> Densities:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior
-from vbcgcd.discovery.distinct import SEEDLING_NOVELTY, Judge
+from vbcgcd.discovery.distinct import SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import Geometry
 
 Array = NDArray[Any]
@@ -162,6 +162,6 @@ def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geome
     return np.where(gap[np.arange(len(means)), nearest] < SAME * margin, nearest, -1)
 
 
-def is_enough(rows: Array, worth: Array, judge: Judge) -> Array:
-    """Whether groups of so many rows are worth enough to be categories."""
-    return np.asarray(worth >= judge.margin * (rows + judge.chance))
+def is_enough(rows: Array, worth: Array, margin: float, chance: float) -> Array:
+    """Whether groups of so many rows are worth enough to be categories; see `vbcgcd.discovery.worth`."""
+    return np.asarray(worth >= margin * (rows + chance))

@@ -24,8 +24,7 @@ from vbcgcd.bayes import (
     statistics_by_responsibility,
     volume_ratio,
 )
-from vbcgcd.discovery.count import COUNTERS, CountProblem
-from vbcgcd.discovery.distinct import find_number
+from vbcgcd.discovery.count import COUNTERS, CountProblem, given
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
 from vbcgcd.discovery.leftovers import tend, with_past
@@ -111,7 +110,8 @@ def run_session(
         if leftovers is not None:
             nowhere = leftovers.strangeness
             probabilities *= (1 - nowhere)[:, None].astype(np.float32)
-            unassigned = (nowhere > gather(probabilities, best)) | leftovers.waiting
+            unassigned = (nowhere > gather(probabilities, best)) & is_flagged(novelty) | leftovers.waiting
+            probabilities[:, len(knowledge.posterior) :] *= leftovers.reliability.astype(np.float32)
         assignments = labels[best]
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
@@ -154,21 +154,20 @@ def _discover(
     here: SessionRows, options: Options, novelty: Array, n_novel: int | None, rng: np.random.Generator
 ) -> Discovery:
     """Count where the number is not known, cluster, and decide row by row."""
+    known = here.knowledge
+    problem = CountProblem(here.rows, novelty, lambda: here.mixture, lambda: here.known_density, known, rng)
     curve, solution, n_given = None, None, n_novel is not None
     if n_novel is None:
         with here.step("count") as details:
-            problem = CountProblem(
-                here.rows, novelty, here.mixture, lambda: here.known_density, here.knowledge, rng
-            )
             curve, solution = COUNTERS[options.count](problem)
             n_novel = details["n_novel"] = curve.chosen
     with here.step("cluster") as details:
         n_clusters = min(n_novel, len(here.rows))
-        calibrated = here.knowledge.novelty.geometry.within is not None  # models of release 0.1.0 are not
-        by_worth = options.count == "distinct" or (n_given and calibrated)
+        calibrated = known.novelty.geometry.within is not None  # models of release 0.1.0 are not
+        by_worth = calibrated and (n_given or options.count == "rehearsal")
         if options.cluster == "mixture" and n_clusters and by_worth:
             if solution is None:
-                solution = find_number(here.stream(rng), n_clusters)
+                solution = given(problem, n_clusters)
             start = Start(solution.responsibility.astype(np.float64), solution.share)
         else:
             start = start_of(options.cluster, here.rows, lambda: here.mixture, n_clusters, rng, solution)

@@ -80,7 +80,7 @@ def sweep(label: str, method: str, option: str, values: Iterable[Any], **run: An
 
 _OURS = Variant("ours", Run("ours"))
 _LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
-_COUNTS = ("distinct", "rehearsal", "evidence", "merge", "silhouette")
+_COUNTS = ("rehearsal", "evidence", "merge", "silhouette")
 _ABLATION = (
     _OURS,
     Variant("ours, no VB", Run("pe")),
