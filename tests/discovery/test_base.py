@@ -27,7 +27,7 @@ def assert_same_knowledge(one, other):
         np.testing.assert_allclose(
             getattr(one.posterior, name), getattr(other.posterior, name), rtol=1e-5, atol=1e-6
         )
-    assert one.margins == pytest.approx(other.margins, rel=1e-5)
+    assert one.margin == pytest.approx(other.margin, rel=1e-5)
     assert one.novelty.geometry.within == pytest.approx(other.novelty.geometry.within, rel=1e-5)
     assert one.novelty.alertness == pytest.approx(other.novelty.alertness, rel=1e-5)
     assert (one.price is None) == (other.price is None)

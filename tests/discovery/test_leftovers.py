@@ -123,7 +123,7 @@ def test_a_model_with_seedlings_goes_on_after_saving_and_loading(tmp_path, state
     model.save(tmp_path / "m")
     loaded = CategoryDiscoverer.load(tmp_path / "m")
     assert_same_seedlings(loaded.knowledge_.seedlings, model.knowledge_.seedlings)
-    assert loaded.knowledge_.margins == model.knowledge_.margins
+    assert loaded.knowledge_.margin == model.knowledge_.margin
     assert loaded.novelty_.alertness == model.novelty_.alertness
     assert loaded.novelty_.geometry == model.novelty_.geometry
     assert state_of(loaded) == state_of(model)

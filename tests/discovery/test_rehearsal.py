@@ -84,7 +84,7 @@ def test_few_or_uneven_rows_are_no_trouble(sizes):
         assert found is None or (np.isfinite(found.per_row) and np.isfinite(found.outliers).all())
 
 
-@pytest.mark.parametrize("count", ["distinct", "evidence"])
+@pytest.mark.parametrize("count", ["merge", "evidence"])
 def test_no_price_is_learned_for_other_estimators(small, count):
     model = CategoryDiscoverer(n_components=8, count=count).fit(small.rows, small.labels)
     assert model.knowledge_.price is None

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.bayes import Prior, posterior_of, statistics_by_label
-from vbcgcd.discovery.distinct import SEEDLING_NOVELTY, Judge
+from vbcgcd.discovery.distinct import SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.seedlings import MOST, SAME, Seedlings, is_enough, joining, same_kind
 
@@ -109,5 +109,4 @@ def test_the_worth_of_joining_rows_is_weighted():
 
 
 def test_enough_is_the_margin_for_each_row_and_those_of_chance():
-    judge = Judge(2.0, 5.0, 3.0)
-    assert is_enough(np.array([10.0, 10.0]), np.array([30.0, 29.9]), judge).tolist() == [True, False]
+    assert is_enough(np.array([10.0, 10.0]), np.array([30.0, 29.9]), 2.0, 5.0).tolist() == [True, False]

@@ -32,8 +32,8 @@ MARGIN = 0.115
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
-#: so that a larger one could not be met, however far apart the categories are.
-HIGHEST_MARGIN = 15.0
+#: so that a small one of even sizes could not meet a larger one, however far apart the categories are.
+HIGHEST_MARGIN = 8.0
 
 __all__ = [
     "CalibratedGeometry",

@@ -35,7 +35,7 @@ Array = NDArray[Any]
 #: Rows for which a category pays the price of being picked, log N nats.
 PICKED = 3.0
 #: A small category needs this many margins where sizes are even, and where they are uneven.
-SMALL_EVEN, SMALL_UNEVEN = 1.5, 0.7
+SMALL_EVEN, SMALL_UNEVEN = 1.4, 0.7
 #: Standard deviation of the logarithm of sizes up to which they are even, and from which they are uneven.
 EVEN, UNEVEN = 0.2, 0.4
 #: The labelled categories say as much about sizes as so many found ones, with at most this deviation.
