@@ -199,11 +199,11 @@ def test_typical_known_rows_bring_nothing_new(learned):
 
 
 @pytest.mark.parametrize("n_known", [1, 2, 3])
-def test_few_labelled_categories_fall_back_to_the_evidence(n_known):
+def test_few_labelled_categories_are_judged_by_how_far_apart_they_are(n_known):
     labels = np.repeat(np.arange(n_known), 40)
     model = CategoryDiscoverer(count="rehearsal").fit(draw(labels, 0), labels)
     report = model.discover(rows_of(0, 40, n_novel=3))
-    assert report.count.method == "evidence"
+    assert report.count.method == "distinct"
     assert_estimated(report, model, n_known)
     assert report.n_novel == 3 if n_known > 1 else report.n_novel >= 1
 

@@ -78,7 +78,8 @@ def test_a_grown_category_has_learned_from_the_rows_of_all_sessions(seed, covari
         seedling.posterior.mean, posterior_of(prior, statistics(waiting)).mean, rtol=1e-9, atol=1e-9
     )
     two = model.discover(second)
-    joined = second[two.probabilities_[:, N_KNOWN] >= CONFIDENT]
+    share = two.probabilities_[:, N_KNOWN] / two.probabilities_.sum(axis=1)
+    joined = second[share >= CONFIDENT]
     want = posterior_of(prior, statistics(np.concatenate([waiting, joined])))
     have = model.posterior_.take([N_KNOWN])
     for name in ("mean", "kappa", "nu", "factor"):
@@ -86,7 +87,7 @@ def test_a_grown_category_has_learned_from_the_rows_of_all_sessions(seed, covari
 
 
 def test_a_seedling_that_is_not_enough_yet_adds_up(monkeypatch):
-    monkeypatch.setattr("vbcgcd.discovery.leftovers.is_enough", lambda rows, worth, judge: [False])
+    monkeypatch.setattr("vbcgcd.discovery.leftovers.is_enough", lambda rows, worth, margin, chance: [False])
     story = Story(0, dtype="float64")
     model = story.model
     model.discover(story.batch(4))

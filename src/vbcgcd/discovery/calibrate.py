@@ -28,7 +28,7 @@ FEW_DIMENSIONS = 8
 COHESION_BOUNDS = (0.01, 0.99)
 #: A category must explain its rows better than others by this share of the labelled categories' contrast.
 #: Chosen by looking at streams of four datasets.
-MARGIN = 0.115
+MARGIN = 0.12
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
@@ -198,7 +198,8 @@ def _contrast(geometry: Geometry, left_out: LeftOutSimilarity) -> float:
         return within  # nothing to compare with: another category is thought to be as far as the rows reach
     finite = np.where(np.isfinite(similarity), similarity, 0.0)
     others = (finite.sum(axis=1) - left_out.own) / np.maximum(np.isfinite(similarity).sum(axis=1) - 1, 1)
-    contrast = max(float((left_out.own - others).mean()), TINY)
+    # Rows are centred on the labelled categories: the fewer they are, the more opposite they look.
+    contrast = max(float((left_out.own - others).mean()), TINY) * (1 - 1 / n_categories)
     if geometry.kind == "direction":
         return contrast / float(np.sqrt(np.sqrt(within)))
     return contrast / float(np.sqrt(np.sqrt(contrast / (contrast + within))))

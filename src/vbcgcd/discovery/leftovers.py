@@ -19,7 +19,7 @@ from vbcgcd.discovery.mixture import SHARE_BOUNDS, MixtureState
 from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.search import cooled
 from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
-from vbcgcd.discovery.strategies import is_novel
+from vbcgcd.discovery.strategies import hard_labels, is_novel
 from vbcgcd.discovery.worth import SMALL_UNEVEN
 
 Array = NDArray[Any]
@@ -48,9 +48,8 @@ class Leftovers(NamedTuple):
     waiting : bool array (N,)
         Rows that belong to a seedling.
     strangeness : array (N,)
-        Probability that each row belongs to no category.
-    reliability : array (K,)
-        Probability that each novel category is one, whole and no piece of another.
+        Probability that each row belongs to no category: that it is a stranger or, for a row of a novel
+        category, that the category is none, or a piece of another.
     """
 
     discovery: Discovery
@@ -59,7 +58,6 @@ class Leftovers(NamedTuple):
     seedlings: Seedlings | None
     waiting: Array
     strangeness: Array
-    reliability: Array
 
 
 class _Group(NamedTuple):
@@ -105,9 +103,9 @@ def tend(
             kept.append(seedling)
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
-    strangeness = _strangeness(here, discovery)
+    strangeness = _strangeness(here, discovery, rng)
     strangeness[waiting] = np.maximum(strangeness[waiting], STRANGER)
-    nowhere = (strangeness > STRANGER) | waiting
+    nowhere = (strangeness > STRANGER) & ~is_novel(discovery.responsibility) | waiting
     without = np.where(nowhere[:, None], 0.0, discovery.teaching)
     teaching = np.where(without.sum(axis=0) > FEWEST_TAUGHT, without, discovery.teaching)
     grown = {} if old is None else {k: int(old.since[s]) for k, s in past.items()}
@@ -118,7 +116,6 @@ def tend(
         Seedlings.concatenate(kept).most_valuable() if kept else None,
         waiting,
         strangeness,
-        _reliability(here, discovery, rng),
     )
 
 
@@ -213,8 +210,8 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
     )
 
 
-def _strangeness(here: SessionRows, discovery: Discovery) -> Array:
-    """Probability that each row belongs to no category, array (N,); 0 for rows of novel ones.
+def _strangeness(here: SessionRows, discovery: Discovery, rng: np.random.Generator) -> Array:
+    """Probability that each row belongs to no category, array (N,).
 
     Novelty is calibrated for rows of the labelled categories; those of a novel one, which the projection has
     never seen, are less like their mean.
@@ -222,20 +219,17 @@ def _strangeness(here: SessionRows, discovery: Discovery) -> Array:
     novelty = here.knowledge.novelty
     rest = ~is_novel(discovery.responsibility)
     out = np.zeros(len(rest))
+    if not rest.all():
+        share = float(np.clip(discovery.responsibility.sum(axis=1).mean(), *SHARE_BOUNDS))
+        state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)
+        reliability = here.stream(rng).reliability(cooled(here.mixture), state)
+        out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
     if rest.any():
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))
         weight = None if here.weight is None else here.weight[rest]
         share = novelty.stranger_share(scores, weight)
         out[rest] = novelty.strangeness(scores, share)
     return out
-
-
-def _reliability(here: SessionRows, discovery: Discovery, rng: np.random.Generator) -> Array:
-    if not discovery.responsibility.shape[1]:
-        return np.zeros(0)
-    share = float(np.clip(discovery.share, *SHARE_BOUNDS))
-    state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)
-    return here.stream(rng).reliability(cooled(here.mixture), state)
 
 
 def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:

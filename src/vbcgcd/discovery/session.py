@@ -110,8 +110,9 @@ def run_session(
         if leftovers is not None:
             nowhere = leftovers.strangeness
             probabilities *= (1 - nowhere)[:, None].astype(np.float32)
-            unassigned = (nowhere > gather(probabilities, best)) & is_flagged(novelty) | leftovers.waiting
-            probabilities[:, len(knowledge.posterior) :] *= leftovers.reliability.astype(np.float32)
+            known_row = best < len(knowledge.posterior)
+            unassigned = known_row & is_flagged(novelty) & (nowhere > gather(probabilities, best))
+            unassigned |= leftovers.waiting
         assignments = labels[best]
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
