@@ -64,7 +64,7 @@ def test_the_number_is_that_up_to_which_categories_pay(worth, chosen):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("labels_each", "scale"), [(40, 2.0), (8, 3.0)])
+@pytest.mark.parametrize(("labels_each", "scale"), [(40, 2.0), (5, 3.0)])
 def test_large_and_small_categories_are_all_found(seed, labels_each, scale):
     rows, labels, batch, truth = blobs(seed, UNEVEN, labels_each=labels_each, scale=scale)
     found = find(stream_of(rows, labels, batch))
@@ -121,7 +121,7 @@ def test_weak_groups_hold_whole_rows_that_no_category_explains(seed, found):
     assert members.sum(axis=1).max(initial=0) <= 1
     assert members.sum(axis=0).min(initial=SEEDLING_ROWS) >= SEEDLING_ROWS
     if not found:
-        assert np.mean(members[truth >= 0].any(axis=1)) > 2 * np.mean(members[truth < 0].any(axis=1))
+        assert np.mean(members[truth == 1].any(axis=1)) > 3 * np.mean(members[truth < 0].any(axis=1))
 
 
 def test_rows_of_known_categories_alone_have_hardly_weak_groups():

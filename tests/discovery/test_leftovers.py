@@ -87,7 +87,7 @@ def test_a_grown_category_has_learned_from_the_rows_of_all_sessions(seed, covari
 
 
 def test_a_seedling_that_is_not_enough_yet_adds_up(monkeypatch):
-    monkeypatch.setattr("vbcgcd.discovery.leftovers.is_enough", lambda rows, worth, margin, chance: [False])
+    monkeypatch.setattr("vbcgcd.discovery.leftovers.is_enough", lambda rows, worth, judge: [False])
     story = Story(0, dtype="float64")
     model = story.model
     model.discover(story.batch(4))

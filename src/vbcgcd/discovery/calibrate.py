@@ -33,7 +33,7 @@ MARGIN = 0.12
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
 #: so that a small one of even sizes could not meet a larger one, however far apart the categories are.
-HIGHEST_MARGIN = 8.0
+HIGHEST_MARGIN = 5.0
 
 __all__ = [
     "CalibratedGeometry",

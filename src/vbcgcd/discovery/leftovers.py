@@ -86,7 +86,8 @@ def tend(
     """
     past = _taken_over(here, discovery)
     groups = _groups(here, discovery, set(past.values()), rng)
-    stream, old = here.stream(rng), here.knowledge.seedlings
+    old = here.knowledge.seedlings
+    judge = here.stream(rng).judge(here.weighted(discovery.responsibility).sum(axis=0))
     n_found = discovery.responsibility.shape[1]
     columns, kept = list[Array](), list[Seedlings]()
     waiting = np.zeros(len(here.rows), dtype=bool)
@@ -94,7 +95,7 @@ def tend(
         seedling = _seedling(here, group, session)
         rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
         # A group of this session alone has been judged already, among all others.
-        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, stream.least, stream.chance)[0])
+        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, judge)[0])
         if grow and group.home is not None and ripe:
             past[n_found + len(columns)] = group.home
             columns.append(group.members.astype(np.float64))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.distinct import SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.worth import Judge
 
 Array = NDArray[Any]
 
@@ -162,6 +163,9 @@ def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geome
     return np.where(gap[np.arange(len(means)), nearest] < SAME * margin, nearest, -1)
 
 
-def is_enough(rows: Array, worth: Array, margin: float, chance: float) -> Array:
-    """Whether groups of so many rows are worth enough to be categories; see `vbcgcd.discovery.worth`."""
-    return np.asarray(worth >= margin * (rows + chance))
+def is_enough(rows: Array, worth: Array, judge: Judge) -> Array:
+    """Whether groups of so many rows are worth enough to be categories.
+
+    However uneven sizes are, they need a whole margin: rows were picked for them again and again.
+    """
+    return np.asarray(worth >= np.maximum(judge.needed(rows), judge.margin) * (rows + judge.chance))
