@@ -63,7 +63,11 @@ class Step(NamedTuple):
 
 
 class CountCurve(NamedTuple):
-    """Score of each candidate number of novel categories; the best one is chosen."""
+    """Score of each candidate number of novel categories.
+
+    ``chosen`` is the number in the end: a later pass may have dropped or added some. ``method`` is "distinct"
+    where nothing could be rehearsed.
+    """
 
     method: str
     candidates: tuple[int, ...]

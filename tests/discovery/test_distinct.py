@@ -149,3 +149,22 @@ def test_a_given_number_of_uneven_categories_keeps_large_ones_whole():
     stream = stream_of(rows, labels, batch)
     own = hard_labels(of_number(stream, find(stream), 3).responsibility)
     assert np.bincount(own[truth == 0] + 1).max() >= 118
+
+
+def test_rows_of_no_weight_do_not_make_a_category():
+    rows, labels, batch, truth = blobs(0, (60, FEWEST_ROWS + 6), scale=6.0)
+    known = CategoryDiscoverer().fit(rows, labels).knowledge_
+    weight = np.ones(len(batch))
+    weight[np.flatnonzero(truth == 1)[: 6 + 1]] = 0.0  # fewer than a category has are left
+    mixture = Mixture.of(
+        known.reduced(batch), known.posterior.mean, known.novelty.geometry, counts=known.counts, weight=weight
+    )
+    found = find(known.stream(mixture, np.random.default_rng(0)))
+    assert found.responsibility.shape[1] == 1
+
+
+def test_badly_explained_rows_of_no_weight_are_left_alone():
+    rows, labels, batch, truth = blobs(0, (12,), scale=6.0)
+    model = CategoryDiscoverer().fit(rows, labels)
+    record = model.discover(batch, sample_weight=np.where(truth < 0, 0.0, 1.0))
+    assert record.n_novel == 1

@@ -152,7 +152,19 @@ def test_reliability_grows_with_the_worth():
     mixture, state = pair(0.5)
     stream = stream_of(mixture)
     worth = stream.surplus(mixture, state, Judge(stream.margin, stream.margin, 1.0, stream.chance))
-    found = stream.reliability(mixture, state)
+    found = stream.reliability(mixture, state, np.zeros(2), np.zeros(2))
     np.testing.assert_allclose(found, 1 - np.exp(-RELIABLE * worth), rtol=1e-6)
-    less = stream_of(mixture, margin=8.0).reliability(mixture, state)
+    less = stream_of(mixture, margin=8.0).reliability(mixture, state, np.zeros(2), np.zeros(2))
     assert (less < found).all()
+
+
+def test_rows_of_earlier_sessions_make_a_category_more_reliable():
+    mixture, state = pair(0.5)
+    stream = stream_of(mixture)
+    alone = stream.reliability(mixture, state, np.zeros(2), np.zeros(2))
+    worth = worths(mixture, state, mixture.parts(state)[2], 0.0)
+    more = stream.reliability(
+        mixture, state, np.array([9 * worth.lost[0], 0]), np.array([9 * worth.rows[0], 0])
+    )
+    assert more[0] > alone[0]
+    assert more[1] == pytest.approx(alone[1])

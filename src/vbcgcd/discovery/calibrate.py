@@ -32,7 +32,8 @@ MARGIN = 0.12
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
-#: so that a small one of even sizes could not meet a larger one, however far apart the categories are.
+#: and a small category that may be a piece needs more than twice the margin: with a larger one it could not
+#: be found, however far apart the categories are.
 HIGHEST_MARGIN = 5.0
 
 __all__ = [
@@ -198,7 +199,7 @@ def _contrast(geometry: Geometry, left_out: LeftOutSimilarity) -> float:
         return within  # nothing to compare with: another category is thought to be as far as the rows reach
     finite = np.where(np.isfinite(similarity), similarity, 0.0)
     others = (finite.sum(axis=1) - left_out.own) / np.maximum(np.isfinite(similarity).sum(axis=1) - 1, 1)
-    # Rows are centred on the labelled categories: the fewer they are, the more opposite they look.
+    # Rows are centred on the labelled categories: the fewer there are, the more opposite they look.
     contrast = max(float((left_out.own - others).mean()), TINY) * (1 - 1 / n_categories)
     if geometry.kind == "direction":
         return contrast / float(np.sqrt(np.sqrt(within)))

@@ -1,7 +1,8 @@
 """Which categories are novel, and how many: each must explain its own rows clearly better than others do.
 
-What a category is worth, and must be worth, is in `vbcgcd.discovery.worth`. The first pass removes the least
-valuable category from a crowd, one after the other: it finds the large ones and leaves them whole. The second
+What a category is worth, and must be worth, is in `vbcgcd.discovery.worth`. The first pass finds the large
+ones, by a rehearsed price (`vbcgcd.discovery.count`) or, where there is none, by removing the least valuable
+category from a crowd, one after the other. The second
 looks among the rows that are still badly explained, each category by its own size: it finds the small ones.
 Groups that are worth less, but more than chance, are left over for seedlings.
 """
@@ -144,7 +145,7 @@ def _second_pass(
 def _unexplained(
     stream: Stream, cool: Mixture, state: MixtureState | None, least: float
 ) -> tuple[Array, Mixture, list[_Removal]] | None:
-    """Rows with at least this novelty, their mixture, and a path of theirs; None where they are too few.
+    """Rows above this novelty, their mixture, and a path of theirs; None where they are too few.
 
     What was found so far counts as known among them.
     """
@@ -152,7 +153,7 @@ def _unexplained(
     if state is not None:
         weight = state.responsibility * cool.weight[:, None]
         similarity = cool.geometry.left_out_similarity(cool.rows, weight)
-    rows = np.flatnonzero(_novelty(stream, cool, state, similarity) > least)
+    rows = np.flatnonzero((_novelty(stream, cool, state, similarity) > least) & (cool.weight > 0))
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
     part = cool.part(rows, similarity)
@@ -241,7 +242,7 @@ def _distinct(stream: Stream, cool: Mixture, state: MixtureState, judge: Judge) 
     while True:
         surplus = stream.surplus(cool, state, judge)
         labels = hard_labels(state.responsibility)
-        rows = np.bincount(labels[labels >= 0], minlength=len(surplus))
+        rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=len(surplus))
         surplus[rows < FEWEST_ROWS] = 0.0
         if surplus.min() >= 1:
             return state

@@ -104,7 +104,7 @@ def tend(
             kept.append(seedling)
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
-    strangeness = _strangeness(here, discovery, rng)
+    strangeness = _strangeness(here, discovery, past, rng)
     strangeness[waiting] = np.maximum(strangeness[waiting], STRANGER)
     nowhere = (strangeness > STRANGER) & ~is_novel(discovery.responsibility) | waiting
     without = np.where(nowhere[:, None], 0.0, discovery.teaching)
@@ -123,9 +123,9 @@ def tend(
 def with_past(posterior: Posterior, leftovers: Leftovers, knowledge: Knowledge) -> Posterior:
     """Novel categories with the statistics of the seedlings that they take over: statistics add."""
     old, prior = knowledge.seedlings, knowledge.prior
+    if old is None:
+        return posterior
     for k, seedling in leftovers.past.items():
-        if old is None:
-            continue
         statistics = recover_statistics(prior, posterior.take([k]))
         statistics = statistics + recover_statistics(prior, old.posterior.take([seedling]))
         posterior = posterior.replaced(np.array([k]), knowledge.posterior_of(statistics))
@@ -211,19 +211,25 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
     )
 
 
-def _strangeness(here: SessionRows, discovery: Discovery, rng: np.random.Generator) -> Array:
+def _strangeness(
+    here: SessionRows, discovery: Discovery, past: dict[int, int], rng: np.random.Generator
+) -> Array:
     """Probability that each row belongs to no category, array (N,).
 
-    Novelty is calibrated for rows of the labelled categories; those of a novel one, which the projection has
-    never seen, are less like their mean.
+    For a row of a novel category it is the probability that the category is none.
     """
     novelty = here.knowledge.novelty
     rest = ~is_novel(discovery.responsibility)
     out = np.zeros(len(rest))
     if not rest.all():
-        share = float(np.clip(discovery.responsibility.sum(axis=1).mean(), *SHARE_BOUNDS))
+        share = float(np.average(discovery.responsibility.sum(axis=1), weights=here.weight))
+        share = float(np.clip(share, *SHARE_BOUNDS))
         state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)
-        reliability = here.stream(rng).reliability(cooled(here.mixture), state)
+        before, old = np.zeros((2, discovery.responsibility.shape[1])), here.knowledge.seedlings
+        if old is not None:
+            for k, seedling in past.items():
+                before[:, k] = old.worth[seedling], old.rows[seedling]
+        reliability = here.stream(rng).reliability(cooled(here.mixture), state, *before)
         out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
     if rest.any():
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))

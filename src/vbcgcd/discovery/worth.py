@@ -42,7 +42,7 @@ EVEN, UNEVEN = 0.2, 0.4
 LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Rows of a typical category where none has been found yet.
 USUAL_ROWS = 60.0
-#: A sure piece of another category needs so many margins more.
+#: A sure piece of another category needs this share more.
 PIECE = 0.7
 #: From this share of its rows on, a category may be a piece of one other that would take them.
 TAKEN = 0.5
@@ -138,10 +138,19 @@ class Stream:
         variance = (len(logs) * spread**2 + LABELLED_SAY * labelled) / (len(logs) + LABELLED_SAY)
         return float(np.clip((np.sqrt(variance) - EVEN) / (UNEVEN - EVEN), 0.0, 1.0))
 
-    def reliability(self, cool: Mixture, state: MixtureState) -> Array:
-        """Probability that each category is one, whole and no piece of another, array (K,)."""
+    def reliability(self, cool: Mixture, state: MixtureState, past_lost: Array, past_rows: Array) -> Array:
+        """Probability that each category is one, whole and no piece of another, array (K,).
+
+        Parameters
+        ----------
+        cool : Mixture
+        state : MixtureState
+        past_lost, past_rows : array (K,)
+            Worth in nats, and number, of rows of earlier sessions that each has.
+        """
         similarity, _, part = cool.parts(state)
-        worth = worths(cool, state, part, self.chance).per_row
+        here = worths(cool, state, part, self.chance)
+        worth = (here.lost + past_lost) / (here.rows + past_rows + self.chance)
         return 1 - np.exp(-RELIABLE * worth / self.margin / self._doubt(cool, state, similarity))
 
     def surplus(self, cool: Mixture, state: MixtureState, judge: Judge) -> Array:
