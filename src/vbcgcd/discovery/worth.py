@@ -43,7 +43,7 @@ LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Rows of a typical category where none has been found yet.
 USUAL_ROWS = 60.0
 #: A sure piece of another category needs this share more.
-PIECE = 0.7
+PIECE = 0.35
 #: From this share of its rows on, a category may be a piece of one other that would take them.
 TAKEN = 0.5
 #: From this cosine of the exact means on, as far as they can be estimated, two categories may be one.
