@@ -20,7 +20,7 @@ from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.search import cooled
 from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
 from vbcgcd.discovery.strategies import hard_labels, is_novel
-from vbcgcd.discovery.worth import SMALL_UNEVEN
+from vbcgcd.discovery.worth import Stream
 
 Array = NDArray[Any]
 
@@ -84,10 +84,10 @@ def tend(
     grow : bool
         Whether seedlings may become categories: not where the number of novel ones is given.
     """
-    past = _taken_over(here, discovery)
-    groups = _groups(here, discovery, set(past.values()), rng)
-    old = here.knowledge.seedlings
-    judge = here.stream(rng).judge(here.weighted(discovery.responsibility).sum(axis=0))
+    stream, old = here.stream(rng), here.knowledge.seedlings
+    past = _taken_over(here, discovery, stream)
+    groups = _groups(here, discovery, set(past.values()), stream)
+    judge = stream.judge(here.weighted(discovery.responsibility).sum(axis=0))
     n_found = discovery.responsibility.shape[1]
     columns, kept = list[Array](), list[Seedlings]()
     waiting = np.zeros(len(here.rows), dtype=bool)
@@ -104,7 +104,7 @@ def tend(
             kept.append(seedling)
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
-    strangeness = _strangeness(here, discovery, past, rng)
+    strangeness = _strangeness(here, discovery, past, stream)
     strangeness[waiting] = np.maximum(strangeness[waiting], STRANGER)
     nowhere = (strangeness > STRANGER) & ~is_novel(discovery.responsibility) | waiting
     without = np.where(nowhere[:, None], 0.0, discovery.teaching)
@@ -132,14 +132,14 @@ def with_past(posterior: Posterior, leftovers: Leftovers, knowledge: Knowledge) 
     return posterior
 
 
-def _taken_over(here: SessionRows, discovery: Discovery) -> dict[int, int]:
+def _taken_over(here: SessionRows, discovery: Discovery, stream: Stream) -> dict[int, int]:
     """The seedling that each category found in this session cannot be told from."""
     old, weight = here.knowledge.seedlings, here.weighted(discovery.teaching)
     if old is None or not weight.shape[1]:
         return {}
     sizes = weight.sum(axis=0)
     means = (weight.T @ here.rows) / sizes[:, None]
-    geometry, margin = here.knowledge.novelty.geometry, SMALL_UNEVEN * here.knowledge.margin
+    geometry, margin = stream.novelty.geometry, stream.least
     past: dict[int, int] = {}
     for k, home in enumerate(same_kind(means, sizes, old, geometry, margin).tolist()):
         if home >= 0 and home not in past.values():
@@ -147,12 +147,10 @@ def _taken_over(here: SessionRows, discovery: Discovery) -> dict[int, int]:
     return past
 
 
-def _groups(
-    here: SessionRows, discovery: Discovery, gone: set[int], rng: np.random.Generator
-) -> list[_Group]:
+def _groups(here: SessionRows, discovery: Discovery, gone: set[int], stream: Stream) -> list[_Group]:
     """A group for each seedling that is left, with the rows that join it, and the groups that are new."""
-    known, old = here.knowledge, here.knowledge.seedlings
-    geometry, margin = known.novelty.geometry, SMALL_UNEVEN * known.margin
+    old = here.knowledge.seedlings
+    geometry, margin = stream.novelty.geometry, stream.least
     free = ~is_novel(discovery.responsibility)
     groups = list[_Group]()
     left = [] if old is None else [s for s in range(len(old)) if s not in gone]
@@ -166,7 +164,7 @@ def _groups(
     state = None
     if discovery.responsibility.shape[1]:
         state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, discovery.share)
-    members, worth = weak_groups(here.stream(rng), state)
+    members, worth = weak_groups(stream, state)
     for i in range(members.shape[1]):
         fresh = (members[:, i] > 0) & free
         size = float(here.weighted(fresh[:, None]).sum())
@@ -211,9 +209,7 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
     )
 
 
-def _strangeness(
-    here: SessionRows, discovery: Discovery, past: dict[int, int], rng: np.random.Generator
-) -> Array:
+def _strangeness(here: SessionRows, discovery: Discovery, past: dict[int, int], stream: Stream) -> Array:
     """Probability that each row belongs to no category, array (N,).
 
     For a row of a novel category it is the probability that the category is none.
@@ -229,7 +225,7 @@ def _strangeness(
         if old is not None:
             for k, seedling in past.items():
                 before[:, k] = old.worth[seedling], old.rows[seedling]
-        reliability = here.stream(rng).reliability(cooled(here.mixture), state, *before)
+        reliability = stream.reliability(cooled(here.mixture), state, *before)
         out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
     if rest.any():
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))

@@ -53,7 +53,7 @@ RELIABLE = 1.3
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["SMALL_UNEVEN", "Judge", "Stream", "Worth", "worths"]
+__all__ = ["Judge", "Stream", "Worth", "worths"]
 
 
 class Worth(NamedTuple):
