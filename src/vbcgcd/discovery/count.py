@@ -106,7 +106,7 @@ def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
 
 def given(problem: CountProblem, number: int) -> MixtureState:
     """The mixture with so many novel categories."""
-    return of_number(problem.stream, rehearsal(problem)[1], number)
+    return of_number(problem.stream, _first_pass(problem)[1], number)
 
 
 def _first_pass(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:

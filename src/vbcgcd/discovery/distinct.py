@@ -1,10 +1,10 @@
-"""Which categories are novel, and how many: each must explain its own rows clearly better than others do.
+"""Which categories are novel, and how many: each must probably be one (see `vbcgcd.discovery.worth`).
 
-What a category is worth, and must be worth, is in `vbcgcd.discovery.worth`. The first pass finds the large
-ones, by a rehearsed price (`vbcgcd.discovery.count`) or, where there is none, by removing the least valuable
-category from a crowd, one after the other. The second
-looks among the rows that are still badly explained, each category by its own size: it finds the small ones.
-Groups that are worth less, but more than chance, are left over for seedlings.
+The first pass finds the large ones, by a rehearsed price (`vbcgcd.discovery.count`) or, where there is none,
+by removing the least valuable category from a crowd, one after the other. The second looks among the rows
+that are still badly explained: it finds the small ones. The least probable is removed and its rows go
+elsewhere, one after the other, until all that are left are probable enough. Groups that are worth
+less, but more than chance, are left over for seedlings.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
 from vbcgcd.discovery.strategies import hard_labels
-from vbcgcd.discovery.worth import Judge, Stream, Worth, worths
+from vbcgcd.discovery.worth import Stream, Worth, judged, worths
 from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
@@ -30,12 +30,32 @@ CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 AT_ONCE = 0.06
 #: Rows with a novelty above this after one pass take part in the next, if there are enough of them.
 UNEXPLAINED, FEWEST_UNEXPLAINED = 0.8, 6
+#: Candidates of the second pass are worth at least this share of the margin.
+CANDIDATE_WORTH = 0.4
+#: A category is kept from this probability on; if the first pass found none, from the second one.
+PROBABLE, PROBABLE_ALONE = 0.4, 0.6
 #: Fewer rows than this in one session are no category.
 FEWEST_ROWS = 4
-#: A seedling is worth at least this share of what a category must be, of rows above this novelty.
-SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.75, 0.9, 3
+#: A seedling is worth at least this share of the margin, of rows above this novelty.
+SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.9, 3
 
 __all__ = ["complete", "first_pass", "of_number", "weak_groups"]
+
+
+class _Found(NamedTuple):
+    """Categories found so far, and which of them the second pass found."""
+
+    state: MixtureState
+    late: Array
+
+    @property
+    def number(self) -> int:
+        return len(self.late)
+
+    def without(self, cool: Mixture, k: int) -> _Found:
+        """Without one of them; its rows go elsewhere."""
+        rest = np.delete(self.state.responsibility, k, axis=1)
+        return _Found(cool.em(rest, self.state.share, REFIT_STEPS), np.delete(self.late, k))
 
 
 class _Removal(NamedTuple):
@@ -55,41 +75,45 @@ def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
 
 
 def complete(stream: Stream, state: MixtureState | None) -> MixtureState | None:
-    """The categories of a first pass that are distinct, and the small ones that it missed; None if none."""
-    mixture, cool = stream.mixture, cooled(stream.mixture)
-    if state is not None:
-        state = search(mixture, state.responsibility.shape[1], stream.rng, state, finish=False)
-        state = _distinct(stream, cool, state, stream.judge(_sizes(cool, state)))
-    judge = stream.judge(np.zeros(0) if state is None else _sizes(cool, state))
-    state = _second_pass(stream, cool, state, judge)
-    return None if state is None else _finished(mixture, state)
+    """The probable categories of a first pass, and the small ones that it missed; None if there are none."""
+    cool = cooled(stream.mixture).corrected()
+    found, least = _first_found(stream, state), PROBABLE
+    if found is None:
+        least = PROBABLE_ALONE
+    else:
+        found = _probable(stream, cool, found, least)
+    found = _with_candidates(stream, cool, found)
+    if found is not None:
+        found = _probable(stream, cool, found, least)
+    return None if found is None else _finished(stream.mixture, found.state)
 
 
-def of_number(stream: Stream, found: MixtureState | None, number: int) -> MixtureState:
+def of_number(stream: Stream, state: MixtureState | None, number: int) -> MixtureState:
     """So many categories.
 
-    Where the distinct categories are about equally large, the search for mixtures of that size, which expects
-    that, is best. Where they are not, it would cut large ones in two, and the answer is the distinct ones:
-    the least valuable of them are removed, or the most valuable groups of badly explained rows added.
+    Where the probable categories are about equally large, the search for mixtures of that size, which expects
+    that, is best. Where they are not, it would cut large ones in two, and the answer is the most probable
+    ones.
 
     Parameters
     ----------
     stream : Stream
-    found : MixtureState or None
-        The distinct categories, as `complete` finds them.
+    state : MixtureState or None
+        Those that the first pass found.
     number : int
     """
-    mixture, cool = stream.mixture, cooled(stream.mixture)
-    state = None if found is None else _fewer(cool, found, number, stream.chance)
-    if found is None or stream.unevenness(_sizes(cool, found)) < 0.5:
-        whole = state is not None and state.responsibility.shape[1] == number
-        return search(mixture, number, stream.rng, state if whole else None)
-    if state is not None and state.responsibility.shape[1] < number:
-        judge = stream.judge(_sizes(cool, state))
-        state = _second_pass(stream, cool, state, judge, number=number)
-    if state is None or state.responsibility.shape[1] < number:
-        return search(mixture, number, stream.rng)
-    return _finished(mixture, state)
+    mixture, cool = stream.mixture, cooled(stream.mixture).corrected()
+    found = _first_found(stream, state)
+    if found is not None:
+        found = _probable(stream, cool, found, PROBABLE)
+    sizes = np.zeros(0) if found is None else _sizes(cool, found.state)
+    if stream.unevenness(sizes) >= 0.5:
+        found = _with_candidates(stream, cool, found, number - len(sizes))
+        if found is not None and found.number >= number:
+            found = _probable(stream, cool, found, 1.0, number)
+    if found is None or found.number != number:
+        return _finished(mixture, search(mixture, number, stream.rng))
+    return _finished(mixture, found.state)
 
 
 def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Worth]:
@@ -107,7 +131,7 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     if rest is None:
         return nothing
     rows, part, path = rest
-    margin = SEEDLING_WORTH * stream.least
+    margin = SEEDLING_WORTH * stream.margin
     chosen = _choose(path, margin)[1]
     if not chosen:
         return nothing
@@ -120,26 +144,47 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     return members, Worth(*(values[enough] for values in worth))
 
 
-def _second_pass(
-    stream: Stream, cool: Mixture, state: MixtureState | None, judge: Judge, *, number: int | None = None
-) -> MixtureState | None:
-    """With the distinct categories among the rows that are still badly explained, or so many in all."""
-    rest = _unexplained(stream, cool, state, UNEXPLAINED)
+def _first_found(stream: Stream, state: MixtureState | None) -> _Found | None:
+    """The categories of a first pass, improved by a search."""
+    if state is None:
+        return None
+    number = state.responsibility.shape[1]
+    state = search(stream.mixture, number, stream.rng, state, finish=False)
+    return _Found(state, np.zeros(number, dtype=bool))
+
+
+def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_least: int = 0) -> _Found | None:
+    """With groups of rows that are still badly explained: candidates of the second pass."""
+    rest = _unexplained(stream, cool, None if found is None else found.state, UNEXPLAINED)
     if rest is None:
-        return state
+        return found
     rows, part, path = rest
-    before = 0 if state is None else state.responsibility.shape[1]
-    chosen = _choose(path, judge.small)[1] if number is None else number - before
+    chosen = max(_choose(path, CANDIDATE_WORTH * stream.margin)[1], at_least)
     chosen = min(chosen, max(len(removal.worth) for removal in path))
     if chosen <= 0:
-        return state
+        return found
     extra = np.zeros((len(cool.rows), chosen), np.float32)
     extra[rows] = _of_size(part, path, chosen).responsibility
-    if state is not None:
-        others = state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
-        extra = np.hstack([others, extra])
-    joint = cool.em(extra, _share(cool, extra), JOINT_STEPS)
-    return _distinct(stream, cool, joint, judge) if number is None else joint
+    late = np.ones(chosen, dtype=bool)
+    if found is not None:
+        others = found.state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
+        extra, late = np.hstack([others, extra]), np.concatenate([found.late, late])
+    return _Found(cool.em(extra, _share(cool, extra), JOINT_STEPS), late)
+
+
+def _probable(stream: Stream, cool: Mixture, found: _Found, least: float, number: int = 0) -> _Found | None:
+    """Without those that are improbable, the least probable removed first, down to so many; None if none."""
+    while found.number > number:
+        probability = judged(stream.evidence(cool, found.state, found.late))
+        labels = hard_labels(found.state.responsibility)
+        rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
+        probability[rows < FEWEST_ROWS] = -1.0
+        if probability.min() >= least:
+            return found
+        if found.number == 1:
+            return None
+        found = found.without(cool, int(probability.argmin()))
+    return found
 
 
 def _unexplained(
@@ -151,8 +196,7 @@ def _unexplained(
     """
     similarity = None
     if state is not None:
-        weight = state.responsibility * cool.weight[:, None]
-        similarity = cool.geometry.left_out_similarity(cool.rows, weight)
+        similarity = cool.left_out_similarity(state.responsibility)
     rows = np.flatnonzero((_novelty(stream, cool, state, similarity) > least) & (cool.weight > 0))
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
@@ -225,11 +269,6 @@ def _of_size(cool: Mixture, path: list[_Removal], size: int) -> MixtureState:
     return _without_least(cool, removal.state, size, removal.worth)
 
 
-def _fewer(cool: Mixture, state: MixtureState, size: int, chance: float) -> MixtureState:
-    """The mixture without the least valuable of its categories, at most ``size``."""
-    return _without_least(cool, state, size, worths(cool, state, cool.parts(state)[2], chance).per_row)
-
-
 def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) -> MixtureState:
     if state.responsibility.shape[1] <= size:
         return state
@@ -237,24 +276,9 @@ def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) 
     return cool.em(state.responsibility[:, kept], state.share, 2 * REFIT_STEPS)
 
 
-def _distinct(stream: Stream, cool: Mixture, state: MixtureState, judge: Judge) -> MixtureState | None:
-    """Without the categories that are worth less than they need, the least valuable removed first."""
-    while True:
-        surplus = stream.surplus(cool, state, judge)
-        labels = hard_labels(state.responsibility)
-        rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=len(surplus))
-        surplus[rows < FEWEST_ROWS] = 0.0
-        if surplus.min() >= 1:
-            return state
-        if len(surplus) == 1:
-            return None
-        rest = np.delete(state.responsibility, int(surplus.argmin()), axis=1)
-        state = cool.em(rest, state.share, REFIT_STEPS)
-
-
 def _finished(mixture: Mixture, state: MixtureState) -> MixtureState:
     """The mixture at the calibrated sharpness."""
-    return mixture.em(state.responsibility, state.share, SOLUTION_STEPS)
+    return mixture.corrected().em(state.responsibility, state.share, SOLUTION_STEPS)
 
 
 def _sizes(mixture: Mixture, state: MixtureState) -> Array:

@@ -40,6 +40,8 @@ TINY = 1e-12
 SHORTEST_SUM, LIGHTEST_CLUSTER = 1e-6, 1e-3
 #: The fewest rows that a mean is taken to have.
 FEWEST = 0.5
+#: The fewest other rows that the mean of a cluster is taken to have.
+FEWEST_OTHERS = 1.0
 #: How the novelty of strangers is distributed, Beta(a, 1): bounds of a, and a where nothing can be left out.
 ALERTNESS_BOUNDS, USUAL_ALERTNESS = (1.0, 50.0), 4.0
 #: Steps in which the share of strangers is estimated, where it starts, and its bounds.
@@ -97,7 +99,7 @@ class Geometry:
             return np.asarray(similarity / attenuation(self.within, counts).astype(similarity.dtype))
         return np.asarray(similarity + (0.5 * self.within / counts).astype(similarity.dtype))
 
-    def left_out_similarity(self, rows: Array, weight: Array) -> Array:
+    def left_out_similarity(self, rows: Array, weight: Array, *, corrected: bool = False) -> Array:
         """Similarity of each row to the weighted mean of the *other* rows in each cluster, array (N, K).
 
         Parameters
@@ -105,12 +107,17 @@ class Geometry:
         rows : prepared rows (N, D)
         weight : array (N, K)
             Weight of each row in each cluster.
+        corrected : bool
+            Whether it is `corrected` for the number of other rows.
         """
         product, length, own = others_of_each_row(rows, weight)
+        others = weight.sum(axis=0) - weight
         if self.kind == "direction":
-            return np.asarray(product / np.sqrt(np.maximum(length, SHORTEST_SUM)))
-        others = np.maximum(weight.sum(axis=0) - weight, LIGHTEST_CLUSTER)
-        return np.asarray(product / others - 0.5 * (own + np.maximum(length, 0) / others**2))
+            similarity = np.asarray(product / np.sqrt(np.maximum(length, SHORTEST_SUM)))
+        else:
+            many = np.maximum(others, LIGHTEST_CLUSTER)
+            similarity = np.asarray(product / many - 0.5 * (own + np.maximum(length, 0) / many**2))
+        return self.corrected(similarity, np.maximum(others, FEWEST_OTHERS)) if corrected else similarity
 
 
 def attenuation(cosine: float, counts: Array) -> Array:

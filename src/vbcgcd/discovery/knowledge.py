@@ -106,7 +106,7 @@ class Knowledge:
 
     def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
         """The rows of a session with what its categories are judged by."""
-        return Stream(mixture, self.novelty, self.margin, self.posterior.mean, self.counts, rng)
+        return Stream(mixture, self.novelty, self.margin, rng)
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors."""

@@ -20,7 +20,7 @@ from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.search import cooled
 from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
 from vbcgcd.discovery.strategies import hard_labels, is_novel
-from vbcgcd.discovery.worth import Stream
+from vbcgcd.discovery.worth import Stream, judged
 
 Array = NDArray[Any]
 
@@ -87,7 +87,6 @@ def tend(
     stream, old = here.stream(rng), here.knowledge.seedlings
     past = _taken_over(here, discovery, stream)
     groups = _groups(here, discovery, set(past.values()), stream)
-    judge = stream.judge(here.weighted(discovery.responsibility).sum(axis=0))
     n_found = discovery.responsibility.shape[1]
     columns, kept = list[Array](), list[Seedlings]()
     waiting = np.zeros(len(here.rows), dtype=bool)
@@ -95,7 +94,7 @@ def tend(
         seedling = _seedling(here, group, session)
         rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
         # A group of this session alone has been judged already, among all others.
-        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, judge)[0])
+        ripe = rows_came and bool(is_enough(seedling.rows, seedling.worth, stream.margin, stream.chance)[0])
         if grow and group.home is not None and ripe:
             past[n_found + len(columns)] = group.home
             columns.append(group.members.astype(np.float64))
@@ -139,7 +138,7 @@ def _taken_over(here: SessionRows, discovery: Discovery, stream: Stream) -> dict
         return {}
     sizes = weight.sum(axis=0)
     means = (weight.T @ here.rows) / sizes[:, None]
-    geometry, margin = stream.novelty.geometry, stream.least
+    geometry, margin = stream.novelty.geometry, stream.margin
     past: dict[int, int] = {}
     for k, home in enumerate(same_kind(means, sizes, old, geometry, margin).tolist()):
         if home >= 0 and home not in past.values():
@@ -150,7 +149,7 @@ def _taken_over(here: SessionRows, discovery: Discovery, stream: Stream) -> dict
 def _groups(here: SessionRows, discovery: Discovery, gone: set[int], stream: Stream) -> list[_Group]:
     """A group for each seedling that is left, with the rows that join it, and the groups that are new."""
     old = here.knowledge.seedlings
-    geometry, margin = stream.novelty.geometry, stream.least
+    geometry, margin = stream.novelty.geometry, stream.margin
     free = ~is_novel(discovery.responsibility)
     groups = list[_Group]()
     left = [] if old is None else [s for s in range(len(old)) if s not in gone]
@@ -225,7 +224,9 @@ def _strangeness(here: SessionRows, discovery: Discovery, past: dict[int, int], 
         if old is not None:
             for k, seedling in past.items():
                 before[:, k] = old.worth[seedling], old.rows[seedling]
-        reliability = stream.reliability(cooled(here.mixture), state, *before)
+        late = np.zeros(discovery.responsibility.shape[1], dtype=bool)
+        evidence = stream.evidence(cooled(here.mixture).corrected(), state, late, (before[0], before[1]))
+        reliability = judged(evidence)
         out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
     if rest.any():
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))
@@ -241,6 +242,8 @@ def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:
     weight = here.weighted(discovery.teaching)
     best = mixture.known_similarity.max(axis=1)
     if weight.shape[1]:
-        similarity = novelty.geometry.left_out_similarity(mixture.rows, weight.astype(np.float32))
-        best = np.maximum(best, novelty.geometry.corrected(similarity, weight.sum(axis=0)).max(axis=1))
+        similarity = novelty.geometry.left_out_similarity(
+            mixture.rows, weight.astype(np.float32), corrected=True
+        )
+        best = np.maximum(best, similarity.max(axis=1))
     return best, 1 - novelty.p_value(best)

@@ -67,6 +67,9 @@ class Mixture:
         Squared coefficient of variation of the labelled categories' sizes: that much unevenness is free.
     sharpness : float
         What similarities are multiplied with.
+    corrects : bool
+        Whether similarities to novel categories allow for the noise of means of few rows, as those to known
+        ones do; see `corrected`.
     """
 
     geometry: Geometry
@@ -75,6 +78,7 @@ class Mixture:
     weight: Array
     size_spread: float
     sharpness: np.float32
+    corrects: bool = False
 
     @classmethod
     def of(
@@ -115,6 +119,19 @@ class Mixture:
         """The same rows and categories at another sharpness."""
         return replace(self, sharpness=np.float32(sharpness))
 
+    def corrected(self) -> Mixture:
+        """The same mixture, with similarities to novel categories that allow for the noise of their means.
+
+        Small categories need it: without it their rows prefer a large one that is only somewhat alike. Where
+        a crowd of tiny clusters is made smaller one by one it must not be done: the noise itself would win.
+        """
+        return replace(self, corrects=True)
+
+    def left_out_similarity(self, responsibility: Array) -> Array:
+        """Similarity of each row to the novel categories without it, array (N, K)."""
+        weight = responsibility * self.weight[:, None]
+        return self.geometry.left_out_similarity(self.rows, weight, corrected=self.corrects)
+
     def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
         """Some of the rows; categories with these similarities (N, K) are known as well."""
         known = (
@@ -144,7 +161,7 @@ class Mixture:
         """At most so many steps of expectation-maximisation with frozen known categories."""
         likelihood = -np.inf
         for _ in range(steps):
-            similarity = self.geometry.left_out_similarity(self.rows, responsibility * self.weight[:, None])
+            similarity = self.left_out_similarity(responsibility)
             update, likelihood = self.expectation(similarity, share)
             change = float(np.abs(update - responsibility).sum()) / len(update)
             responsibility = update
@@ -165,7 +182,7 @@ class Mixture:
 
     def parts(self, state: MixtureState) -> tuple[Array, Array, Array]:
         """Left-out similarities (N, K), log-likelihood of each row, and the part each category has in it."""
-        similarity = self.geometry.left_out_similarity(self.rows, state.responsibility * self.weight[:, None])
+        similarity = self.left_out_similarity(state.responsibility)
         scores = self.sharpness * similarity.astype(np.float64)
         scores += np.log(state.share / similarity.shape[1])
         total = np.logaddexp(self.known + np.log(1 - state.share), log_sum_exp(scores))

@@ -3,7 +3,7 @@
 Of a seedling only its sufficient statistics are kept, as a posterior from which they can be recovered, and
 what its rows were worth. It has no id. Rows of a later session that a seedling explains better than every
 category join it, and so do whole groups that cannot be told from it: statistics and worth add. Once they are
-enough (see `vbcgcd.discovery.distinct`) the seedling becomes a category.
+enough the seedling becomes a category.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.distinct import SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import Geometry
-from vbcgcd.discovery.worth import Judge
 
 Array = NDArray[Any]
 
+#: Rows join a seedling that explains them better by this share of the margin.
+JOINING = 0.7
 #: Two groups are the same kind if telling them apart gains less than this many margins per row.
-SAME = 3.0
+SAME = 2.1
 #: Most seedlings that are kept: the most valuable ones.
 MOST = 64
 
@@ -117,7 +118,7 @@ def joining(
     margin: float,
     weight: Array | None = None,
 ) -> Groups:
-    """The rows that seedlings explain better than the categories do, by at least the margin.
+    """The rows that seedlings explain better than the categories do, by a good part of the margin.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def joining(
     similarity = geometry.corrected(geometry.similarity(rows, seedlings.posterior.mean), seedlings.rows)
     nearest = similarity.argmax(axis=1)
     gain = geometry.sharpness * (similarity[np.arange(len(rows)), nearest] - best)
-    joins = (gain > margin) & (novelty > SEEDLING_NOVELTY)
+    joins = (gain > JOINING * margin) & (novelty > SEEDLING_NOVELTY)
     members = np.zeros((len(rows), len(seedlings)))
     members[joins, nearest[joins]] = 1.0
     worth = np.where(joins, gain, 0.0) if weight is None else np.where(joins, gain, 0.0) * weight
@@ -163,9 +164,14 @@ def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geome
     return np.where(gap[np.arange(len(means)), nearest] < SAME * margin, nearest, -1)
 
 
-def is_enough(rows: Array, worth: Array, judge: Judge) -> Array:
-    """Whether groups of so many rows are worth enough to be categories.
+def is_enough(rows: Array, worth: Array, margin: float, chance: float) -> Array:
+    """Whether groups of so many rows are worth enough to be categories: a whole margin for each row.
 
-    However uneven sizes are, they need a whole margin: rows were picked for them again and again.
+    Parameters
+    ----------
+    rows, worth : array (S,)
+    margin : float
+    chance : float
+        Further rows that they must pay for; see `vbcgcd.discovery.worth.Stream.chance`.
     """
-    return np.asarray(worth >= np.maximum(judge.needed(rows), judge.margin) * (rows + judge.chance))
+    return np.asarray(worth >= margin * (rows + chance))

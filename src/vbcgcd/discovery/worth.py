@@ -1,21 +1,21 @@
-"""What a novel category is worth, and what it must be worth.
+"""What a novel category is worth, and how probable it is that it is one.
 
 The *worth* of a category is the log-likelihood that its rows lose without it, per row. It does not depend on
-how large the category is, so that two of 640 rows are judged like forty of 8. What it must be worth, the
-margin, follows from how far apart the labelled categories are (`vbcgcd.discovery.calibrate`). Four things
-change it:
+how large the category is, so that two of 640 rows are judged like forty of 8; only, a few rows that happen to
+be alike are no category: picking them out of N rows costs log N nats each, and a category pays that for its
+first ones. The unit of worth is the margin, which follows from how far apart the labelled categories are
+(`vbcgcd.discovery.calibrate`).
 
-- A few rows that happen to be alike are no category: picking them out of N rows costs log N nats each, and a
-  category pays that for its first ones.
-- How uneven sizes are is estimated, from the labelled categories and from those found so far. Where they are
-  uneven, a category that is smaller than the typical one needs less; where they are even it needs more, since
-  it is rather a piece of another.
-- Rows that one other novel category would take instead are probably a piece of it: the projection has never
-  seen novel categories, and does not hold them together.
-- A group whose mean cannot be told from that of a known category is probably that category.
+Worth alone does not tell a category from a piece of one: the projection has never seen novel categories, and
+does not hold them together. So four things are weighed in a logistic regression, the *judge*:
 
-How much a category is worth also tells how reliable it is. The constants were chosen by looking at streams of
-four datasets.
+- the worth, in margins;
+- the share of its rows that would go to another novel category without it: those of a piece would;
+- its size beside the typical one of the session: a piece is smaller;
+- whether it was found only in the second pass, among what the first left over.
+
+`benchmarks/judge.py` fits the weights to candidates on streams of four datasets and shows how they do on the
+dataset that was left out.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.mixture import Mixture, MixtureState
@@ -34,26 +35,19 @@ Array = NDArray[Any]
 
 #: Rows for which a category pays the price of being picked, log N nats.
 PICKED = 3.0
-#: A small category needs this many margins where sizes are even, and where they are uneven.
-SMALL_EVEN, SMALL_UNEVEN = 1.4, 0.7
+#: Weights of the judge: what every category has, log margins of worth, share of rows that another novel
+#: category would take, log size over the typical one, found in the second pass.
+COMMON, WORTH, TAKEN, SIZE, LATE = 2.0, 1.7, -2.3, 2.2, -1.5
+#: Worth in margins below which there is no difference any more.
+LEAST_WORTH = 1e-3
 #: Standard deviation of the logarithm of sizes up to which they are even, and from which they are uneven.
 EVEN, UNEVEN = 0.2, 0.4
 #: The labelled categories say as much about sizes as so many found ones, with at most this deviation.
 LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
-#: Rows of a typical category where none has been found yet.
-USUAL_ROWS = 60.0
-#: A sure piece of another category needs this share more.
-PIECE = 0.35
-#: From this share of its rows on, a category may be a piece of one other that would take them.
-TAKEN = 0.5
-#: From this cosine of the exact means on, as far as they can be estimated, two categories may be one.
-ALIKE = 0.8
-#: A category that is worth m margins is reliable with 1 - exp(-RELIABLE m).
-RELIABLE = 1.3
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["Judge", "Stream", "Worth", "worths"]
+__all__ = ["Evidence", "Stream", "Worth", "judged", "worths"]
 
 
 class Worth(NamedTuple):
@@ -64,29 +58,31 @@ class Worth(NamedTuple):
     per_row: Array
 
 
-class Judge(NamedTuple):
-    """What a category must be worth for each of its rows, and as many more as chance brings together.
+class Evidence(NamedTuple):
+    """What the judge weighs of each category, arrays (K,).
 
     Attributes
     ----------
-    margin : float
-        Of a category of typical size, or larger.
-    small : float
-        Of the smallest.
-    typical : float
-        Rows of a typical category.
-    chance : float
-        Rows that chance brings together.
+    worth : array
+        Logarithm of its worth in margins.
+    taken : array
+        Share of its rows that another novel category would take.
+    size : array
+        Logarithm of its size over the median one.
+    late : array
+        1 if it was found in the second pass, else 0.
     """
 
-    margin: float
-    small: float
-    typical: float
-    chance: float
+    worth: Array
+    taken: Array
+    size: Array
+    late: Array
 
-    def needed(self, rows: Array) -> Array:
-        """Margin for categories of so many rows."""
-        return np.asarray(self.small + (self.margin - self.small) * np.minimum(rows / self.typical, 1.0))
+
+def judged(evidence: Evidence) -> Array:
+    """Probability that each is a category, whole and no piece of another, array (K,)."""
+    weights = (WORTH, TAKEN, SIZE, LATE)
+    return np.asarray(expit(COMMON + sum(w * x for w, x in zip(weights, evidence, strict=True))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,35 +95,19 @@ class Stream:
         At the calibrated sharpness.
     novelty : Novelty
     margin : float
-        What a category must be worth for each of its rows.
-    known_means, known_counts : array (Kk, D) and (Kk,)
-        Of the known categories.
+        Unit of worth: nats for each row.
     rng : Generator
     """
 
     mixture: Mixture
     novelty: Novelty
     margin: float
-    known_means: Array
-    known_counts: Array
     rng: np.random.Generator
 
     @property
     def chance(self) -> float:
         """Rows that chance brings together: those that pay the price of being picked."""
         return PICKED * float(np.log(max(self.mixture.total, 2.0))) / self.margin
-
-    @property
-    def least(self) -> float:
-        """The margin of a small category among uneven ones: the least that is ever asked for."""
-        return SMALL_UNEVEN * self.margin
-
-    def judge(self, sizes: Array) -> Judge:
-        """What further categories must be worth, beside those of these sizes."""
-        uneven = self.unevenness(sizes)
-        small = self.margin * (SMALL_EVEN + (SMALL_UNEVEN - SMALL_EVEN) * uneven)
-        typical = float(np.median(np.maximum(sizes, 1.0))) if len(sizes) else USUAL_ROWS
-        return Judge(self.margin, small, typical, self.chance)
 
     def unevenness(self, sizes: Array) -> float:
         """How uneven the sizes of categories are, from 0 to 1, where those found have these sizes."""
@@ -138,41 +118,32 @@ class Stream:
         variance = (len(logs) * spread**2 + LABELLED_SAY * labelled) / (len(logs) + LABELLED_SAY)
         return float(np.clip((np.sqrt(variance) - EVEN) / (UNEVEN - EVEN), 0.0, 1.0))
 
-    def reliability(self, cool: Mixture, state: MixtureState, past_lost: Array, past_rows: Array) -> Array:
-        """Probability that each category is one, whole and no piece of another, array (K,).
+    def evidence(
+        self, cool: Mixture, state: MixtureState, late: Array, past: tuple[Array, Array] | None = None
+    ) -> Evidence:
+        """What the judge weighs.
 
         Parameters
         ----------
         cool : Mixture
+            At the sharpness of a search.
         state : MixtureState
-        past_lost, past_rows : array (K,)
+        late : bool array (K,)
+            Which were found in the second pass.
+        past : pair of arrays (K,), optional
             Worth in nats, and number, of rows of earlier sessions that each has.
         """
         similarity, _, part = cool.parts(state)
         here = worths(cool, state, part, self.chance)
-        worth = (here.lost + past_lost) / (here.rows + past_rows + self.chance)
-        return 1 - np.exp(-RELIABLE * worth / self.margin / self._doubt(cool, state, similarity))
-
-    def surplus(self, cool: Mixture, state: MixtureState, judge: Judge) -> Array:
-        """Worth of each category over what it needs, array (K,): at least 1 for one that is distinct."""
-        similarity, _, part = cool.parts(state)
-        worth = worths(cool, state, part, judge.chance)
-        return worth.per_row / judge.needed(worth.rows) / self._doubt(cool, state, similarity)
-
-    def _doubt(self, cool: Mixture, state: MixtureState, similarity: Array) -> Array:
-        """How many times the margin each category needs, since it may be a piece or a known one."""
-        piece = (_taken(cool, state, similarity) - TAKEN) / (1 - TAKEN)
-        return 1 + PIECE * np.maximum(np.clip(piece, 0.0, 1.0), self._likeness(cool, state))
-
-    def _likeness(self, cool: Mixture, state: MixtureState) -> Array:
-        """How much each category is like a known one, from 0 to 1, array (K,); 0 where lengths count."""
-        geometry, weight = cool.geometry, state.responsibility * cool.weight[:, None]
-        rows = weight.sum(axis=0)
-        if geometry.kind == "distance" or geometry.within is None or not len(self.known_means):
-            return np.zeros(len(rows))
-        cosine = geometry.similarity(geometry.prepared(weight.T @ cool.rows), self.known_means)
-        cosine = geometry.corrected(geometry.corrected(cosine, self.known_counts), rows[:, None])
-        return np.clip((cosine.max(axis=1) - ALIKE) / (1 - ALIKE), 0.0, 1.0)
+        lost, rows = (here.lost, here.rows) if past is None else (here.lost + past[0], here.rows + past[1])
+        worth = lost / (np.maximum(rows, 1e-9) + self.chance) / self.margin
+        sizes = np.maximum(here.rows, 1.0)
+        return Evidence(
+            np.log(np.maximum(worth, LEAST_WORTH)),
+            _taken(cool, state, similarity),
+            np.log(sizes / np.median(sizes)),
+            late.astype(np.float64),
+        )
 
 
 def worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, *, even: bool = False) -> Worth:
@@ -185,7 +156,7 @@ def worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, *,
     part : array (N, K)
         That each category has in the likelihood of each row; see `Mixture.parts`.
     chance : float
-        See `Judge`.
+        Rows that chance brings together; see `Stream.chance`.
     even : bool
         Whether the loss is divided by the average size, as if all had the same.
     """
@@ -196,15 +167,13 @@ def worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, *,
 
 
 def _taken(mixture: Mixture, state: MixtureState, similarity: Array) -> Array:
-    """Share of the rows of each novel category that one and the same other novel one would take, (K,)."""
+    """Share of the rows of each novel category that other novel ones would take, array (K,)."""
     labels, n_known = hard_labels(state.responsibility), mixture.known_similarity.shape[1]
     novel = np.flatnonzero(labels >= 0)
     others = similarity[novel].copy()
     others[np.arange(len(novel)), labels[novel]] = -np.inf
-    table = np.zeros((similarity.shape[1],) * 2)
-    heir = others.argmax(axis=1)
     best_known = mixture.known_similarity[novel].max(axis=1) if n_known else np.full(len(novel), -np.inf)
-    beats = others[np.arange(len(novel)), heir] > best_known
-    np.add.at(table, (labels[novel][beats], heir[beats]), mixture.weight[novel][beats])
-    rows = np.bincount(labels[novel], weights=mixture.weight[novel], minlength=len(table))
-    return np.asarray(table.max(axis=1) / np.maximum(rows, 1e-9))
+    weight, n_novel = mixture.weight[novel].astype(np.float64), similarity.shape[1]
+    taken = np.bincount(labels[novel], weight * (others.max(axis=1) > best_known), minlength=n_novel)
+    rows = np.bincount(labels[novel], weight, minlength=n_novel)
+    return np.asarray(taken / np.maximum(rows, 1e-9))
