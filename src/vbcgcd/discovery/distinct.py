@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
 from vbcgcd.discovery.strategies import hard_labels
-from vbcgcd.discovery.worth import Stream, Worth, judged, worths
+from vbcgcd.discovery.worth import Stream, Worth, worths
 from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
@@ -32,8 +32,11 @@ AT_ONCE = 0.06
 UNEXPLAINED, FEWEST_UNEXPLAINED = 0.8, 6
 #: Candidates of the second pass are worth at least this share of the margin.
 CANDIDATE_WORTH = 0.4
-#: A category is kept from this probability on; if the first pass found none, from the second one.
-PROBABLE, PROBABLE_ALONE = 0.4, 0.6
+#: A real category that is kept is worth a whole one; a piece that is kept costs its share of the rows of the
+#: other. So a category of n rows is kept from odds of this many times n / (n + typical n) on.
+ODDS = 1.33
+#: If the first pass found none, or there is only one, there may be nothing to find: these odds are needed.
+ODDS_ALONE = 8.0
 #: Fewer rows than this in one session are no category.
 FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
@@ -77,14 +80,10 @@ def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
 def complete(stream: Stream, state: MixtureState | None) -> MixtureState | None:
     """The probable categories of a first pass, and the small ones that it missed; None if there are none."""
     cool = cooled(stream.mixture).corrected()
-    found, least = _first_found(stream, state), PROBABLE
-    if found is None:
-        least = PROBABLE_ALONE
-    else:
-        found = _probable(stream, cool, found, least)
-    found = _with_candidates(stream, cool, found)
+    first = _first_found(stream, cool, state)
+    found = _with_candidates(stream, cool, first)
     if found is not None:
-        found = _probable(stream, cool, found, least)
+        found = _probable(stream, cool, found, alone=first is None)
     return None if found is None else _finished(stream.mixture, found.state)
 
 
@@ -103,14 +102,12 @@ def of_number(stream: Stream, state: MixtureState | None, number: int) -> Mixtur
     number : int
     """
     mixture, cool = stream.mixture, cooled(stream.mixture).corrected()
-    found = _first_found(stream, state)
-    if found is not None:
-        found = _probable(stream, cool, found, PROBABLE)
+    found = _first_found(stream, cool, state)
     sizes = np.zeros(0) if found is None else _sizes(cool, found.state)
     if stream.unevenness(sizes) >= 0.5:
         found = _with_candidates(stream, cool, found, number - len(sizes))
-        if found is not None and found.number >= number:
-            found = _probable(stream, cool, found, 1.0, number)
+        while found is not None and found.number > number:
+            found = found.without(cool, int(_surplus(stream, cool, found).argmin()))
     if found is None or found.number != number:
         return _finished(mixture, search(mixture, number, stream.rng))
     return _finished(mixture, found.state)
@@ -144,13 +141,13 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     return members, Worth(*(values[enough] for values in worth))
 
 
-def _first_found(stream: Stream, state: MixtureState | None) -> _Found | None:
-    """The categories of a first pass, improved by a search."""
+def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None) -> _Found | None:
+    """The probable categories of a first pass, improved by a search."""
     if state is None:
         return None
     number = state.responsibility.shape[1]
     state = search(stream.mixture, number, stream.rng, state, finish=False)
-    return _Found(state, np.zeros(number, dtype=bool))
+    return _probable(stream, cool, _Found(state, np.zeros(number, dtype=bool)))
 
 
 def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_least: int = 0) -> _Found | None:
@@ -172,19 +169,26 @@ def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_lea
     return _Found(cool.em(extra, _share(cool, extra), JOINT_STEPS), late)
 
 
-def _probable(stream: Stream, cool: Mixture, found: _Found, least: float, number: int = 0) -> _Found | None:
-    """Without those that are improbable, the least probable removed first, down to so many; None if none."""
-    while found.number > number:
-        probability = judged(stream.evidence(cool, found.state, found.late))
-        labels = hard_labels(found.state.responsibility)
-        rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
-        probability[rows < FEWEST_ROWS] = -1.0
-        if probability.min() >= least:
+def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> _Found | None:
+    """Without those that are improbable, the least probable removed first; None if none is left."""
+    while True:
+        surplus = _surplus(stream, cool, found, alone=alone)
+        if surplus.min() >= 0:
             return found
         if found.number == 1:
             return None
-        found = found.without(cool, int(probability.argmin()))
-    return found
+        found = found.without(cool, int(surplus.argmin()))
+
+
+def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> Array:
+    """Log odds of each category beyond those that it needs, array (K,); -inf where it has too few rows."""
+    evidence = stream.evidence(cool, found.state, found.late)
+    needed = np.log(ODDS) - np.log1p(np.exp(-evidence.size))
+    if alone or found.number == 1:
+        needed = np.full(found.number, np.log(ODDS_ALONE))
+    labels = hard_labels(found.state.responsibility)
+    rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
+    return np.where(rows < FEWEST_ROWS, -np.inf, evidence.log_odds - needed)
 
 
 def _unexplained(

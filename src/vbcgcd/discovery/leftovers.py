@@ -20,7 +20,7 @@ from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.search import cooled
 from vbcgcd.discovery.seedlings import Seedlings, is_enough, joining, same_kind
 from vbcgcd.discovery.strategies import hard_labels, is_novel
-from vbcgcd.discovery.worth import Stream, judged
+from vbcgcd.discovery.worth import Stream
 
 Array = NDArray[Any]
 
@@ -226,7 +226,7 @@ def _strangeness(here: SessionRows, discovery: Discovery, past: dict[int, int], 
                 before[:, k] = old.worth[seedling], old.rows[seedling]
         late = np.zeros(discovery.responsibility.shape[1], dtype=bool)
         evidence = stream.evidence(cooled(here.mixture).corrected(), state, late, (before[0], before[1]))
-        reliability = judged(evidence)
+        reliability = evidence.probability
         out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
     if rest.any():
         scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))

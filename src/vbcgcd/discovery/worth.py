@@ -11,7 +11,8 @@ does not hold them together. So four things are weighed in a logistic regression
 
 - the worth, in margins;
 - the share of its rows that would go to another novel category without it: those of a piece would;
-- its size beside the typical one of the session: a piece is smaller;
+- its size beside the typical one of the session: a piece is smaller, and the more even the labelled
+  categories are, the more that says;
 - whether it was found only in the second pass, among what the first left over.
 
 `benchmarks/judge.py` fits the weights to candidates on streams of four datasets and shows how they do on the
@@ -36,8 +37,11 @@ Array = NDArray[Any]
 #: Rows for which a category pays the price of being picked, log N nats.
 PICKED = 3.0
 #: Weights of the judge: what every category has, log margins of worth, share of rows that another novel
-#: category would take, log size over the typical one, found in the second pass.
-COMMON, WORTH, TAKEN, SIZE, LATE = 2.0, 1.7, -2.3, 2.2, -1.5
+#: category would take, found in the second pass.
+COMMON, WORTH, TAKEN, LATE = 2.0, 1.65, -2.2, -1.5
+#: Weight of the log size over the typical one, where the labelled categories are even and where they are
+#: uneven, which is from this standard deviation of the logarithm of their sizes on.
+SIZE_EVEN, SIZE_UNEVEN, UNEVEN_LABELLED = 4.0, 1.35, 0.6
 #: Worth in margins below which there is no difference any more.
 LEAST_WORTH = 1e-3
 #: Standard deviation of the logarithm of sizes up to which they are even, and from which they are uneven.
@@ -47,7 +51,7 @@ LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["Evidence", "Stream", "Worth", "judged", "worths"]
+__all__ = ["Evidence", "Stream", "Worth", "worths"]
 
 
 class Worth(NamedTuple):
@@ -69,20 +73,31 @@ class Evidence(NamedTuple):
         Share of its rows that another novel category would take.
     size : array
         Logarithm of its size over the median one.
-    late : array
-        1 if it was found in the second pass, else 0.
+    late : bool array
+        Whether it was found in the second pass.
+    spread : float
+        Standard deviation of the logarithm of the labelled categories' sizes.
     """
 
     worth: Array
     taken: Array
     size: Array
     late: Array
+    spread: float
 
+    @property
+    def log_odds(self) -> Array:
+        """Of being a category, whole and no piece of another, array (K,)."""
+        uneven = min(self.spread / UNEVEN_LABELLED, 1.0)
+        size = SIZE_EVEN + (SIZE_UNEVEN - SIZE_EVEN) * uneven
+        return np.asarray(
+            COMMON + WORTH * self.worth + TAKEN * self.taken + size * self.size + LATE * self.late
+        )
 
-def judged(evidence: Evidence) -> Array:
-    """Probability that each is a category, whole and no piece of another, array (K,)."""
-    weights = (WORTH, TAKEN, SIZE, LATE)
-    return np.asarray(expit(COMMON + sum(w * x for w, x in zip(weights, evidence, strict=True))))
+    @property
+    def probability(self) -> Array:
+        """The same as a probability."""
+        return np.asarray(expit(self.log_odds))
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +157,8 @@ class Stream:
             np.log(np.maximum(worth, LEAST_WORTH)),
             _taken(cool, state, similarity),
             np.log(sizes / np.median(sizes)),
-            late.astype(np.float64),
+            late,
+            float(np.sqrt(np.log1p(self.mixture.size_spread))),
         )
 
 
