@@ -18,11 +18,12 @@ from vbcgcd.discovery.strategies import hard_labels
 DIM, N_KNOWN, UNEVEN = 16, 8, (90, 90, 20, 12)
 
 
-def blobs(seed, sizes, *, labels_each=40, scale=2.0):
+def blobs(seed, sizes, *, labels_each=40, scale=2.0, uneven=False):
     """Labelled rows, their labels, a batch with 15 rows of each known category, and its truth (-1: known)."""
     rng = np.random.default_rng(seed)
     centres = scale * rng.normal(size=(N_KNOWN + len(sizes), DIM))
-    labels = np.repeat(np.arange(N_KNOWN), labels_each)
+    labelled = np.geomspace(labels_each / 2, labels_each * 4, N_KNOWN).astype(int) if uneven else labels_each
+    labels = np.repeat(np.arange(N_KNOWN), labelled)
     known = np.repeat(np.arange(N_KNOWN), 15)
     which = np.concatenate([known, np.repeat(N_KNOWN + np.arange(len(sizes)), sizes)]).astype(int)
     rows, batch = (centres[k] + rng.normal(size=(len(k), DIM)) for k in (labels, which))
@@ -32,7 +33,11 @@ def blobs(seed, sizes, *, labels_each=40, scale=2.0):
 def stream_of(rows, labels, batch, seed=0):
     known = CategoryDiscoverer().fit(rows, labels).knowledge_
     mixture = Mixture.of(
-        known.reduced(batch), known.posterior.mean, known.novelty.geometry, counts=known.counts
+        known.reduced(batch),
+        known.posterior.mean,
+        known.novelty.geometry,
+        counts=known.counts,
+        size_spread=known.size_spread,
     )
     return known.stream(mixture, np.random.default_rng(seed))
 
@@ -64,9 +69,9 @@ def test_the_number_is_that_up_to_which_categories_pay(worth, chosen):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(("labels_each", "scale"), [(40, 2.0), (5, 3.0)])
+@pytest.mark.parametrize(("labels_each", "scale"), [(40, 2.0), (10, 3.0)])
 def test_large_and_small_categories_are_all_found(seed, labels_each, scale):
-    rows, labels, batch, truth = blobs(seed, UNEVEN, labels_each=labels_each, scale=scale)
+    rows, labels, batch, truth = blobs(seed, UNEVEN, labels_each=labels_each, scale=scale, uneven=True)
     found = find(stream_of(rows, labels, batch))
     own = hard_labels(found.responsibility)
     assert found.responsibility.shape[1] == 4
@@ -139,7 +144,7 @@ def test_the_same_seed_finds_the_same():
 
 @pytest.mark.parametrize("n_rows", [FEWEST_ROWS - 1, FEWEST_ROWS + 2])
 def test_fewer_rows_than_a_category_has_are_none(n_rows):
-    rows, labels, batch, _ = blobs(0, (90, 60, n_rows), scale=6.0)
+    rows, labels, batch, _ = blobs(0, (90, 60, n_rows), scale=6.0, uneven=True)
     found = find(stream_of(rows, labels, batch))
     assert len(sizes_of(found)) == 2 + (n_rows >= FEWEST_ROWS)
 

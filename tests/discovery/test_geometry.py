@@ -138,6 +138,22 @@ def test_similarity_to_the_others_with_weights_of_any_size(kind):
         np.testing.assert_allclose(similarity[i], geometry.similarity(rows[i : i + 1], means)[0], rtol=1e-4)
 
 
+@pytest.mark.parametrize("kind", ["direction", "distance"])
+def test_similarity_to_few_others_is_corrected_for_their_number(kind):
+    rng = np.random.default_rng(4)
+    geometry = Geometry(kind, 2.0, 0.3)
+    rows = geometry.prepared(rng.normal(size=(9, 4)))
+    weight = np.eye(3)[rng.permutation(9) % 3].astype(np.float32)
+    weight[0] = 0.0
+    plain = geometry.left_out_similarity(rows, weight)
+    others = np.maximum(weight.sum(axis=0) - weight, 1.0)
+    found = geometry.left_out_similarity(rows, weight, corrected=True)
+    np.testing.assert_allclose(found, geometry.corrected(plain, others), rtol=1e-5)
+    assert not np.allclose(found, plain)
+    exact = Geometry(kind, 2.0)
+    np.testing.assert_array_equal(exact.left_out_similarity(rows, weight, corrected=True), plain)
+
+
 @pytest.mark.parametrize(("cosine", "expected"), [(0.5, 13.1667), (0.0, 1.0025), (0.3, 6.5637)])
 def test_the_concentration_of_directions(cosine, expected):
     assert _concentration(cosine, 20) == pytest.approx(expected, abs=1e-3)

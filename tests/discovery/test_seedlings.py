@@ -5,7 +5,6 @@ from vbcgcd.bayes import Prior, posterior_of, statistics_by_label
 from vbcgcd.discovery.distinct import SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.seedlings import MOST, SAME, Seedlings, is_enough, joining, same_kind
-from vbcgcd.discovery.worth import Judge
 
 DIM = 20
 PRIOR = Prior(DIM, 0.01, DIM + 2, 1.0)
@@ -111,6 +110,5 @@ def test_the_worth_of_joining_rows_is_weighted():
 
 def test_enough_is_the_margin_for_each_row_and_those_of_chance():
     rows, worth = np.array([10.0, 10.0]), np.array([30.0, 29.9])
-    assert is_enough(rows, worth, Judge(2.0, 1.0, 50.0, 5.0)).tolist() == [True, False]
-    assert is_enough(rows, worth + 6, Judge(2.0, 3.0, 20.0, 5.0)).tolist() == [False, False]
-    assert is_enough(rows, worth + 7.6, Judge(2.0, 3.0, 20.0, 5.0)).tolist() == [True, True]
+    assert is_enough(rows, worth, 2.0, 5.0).tolist() == [True, False]
+    assert is_enough(rows, worth, 2.0, 5.1).tolist() == [False, False]

@@ -4,17 +4,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from support import mixture_of, rays
-from vbcgcd.discovery.geometry import Geometry, attenuation
+from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.worth import (
-    ALIKE,
+    COMMON,
+    LATE,
     PICKED,
-    PIECE,
-    RELIABLE,
-    SMALL_EVEN,
-    SMALL_UNEVEN,
-    USUAL_ROWS,
-    Judge,
+    SIZE_EVEN,
+    SIZE_UNEVEN,
+    SMALLEST_SIZE,
+    TAKEN,
+    WORTH,
+    Evidence,
     Stream,
     worths,
 )
@@ -22,10 +23,8 @@ from vbcgcd.discovery.worth import (
 sizes = st.lists(st.floats(1, 1000), max_size=20).map(np.array)
 
 
-def stream_of(mixture, means=None, counts=None, margin=4.0):
-    means = np.zeros((0, mixture.rows.shape[1])) if means is None else means
-    counts = np.full(len(means), 50.0) if counts is None else counts
-    return Stream(mixture, None, margin, means, counts, np.random.default_rng(0))
+def stream_of(mixture, margin=4.0):
+    return Stream(mixture, None, margin, np.random.default_rng(0))
 
 
 def some_stream(size_spread=0.0):
@@ -42,7 +41,7 @@ def test_worth_is_the_likelihood_without_the_category_per_row(seed, chance, geom
     mixture = mixture_of(rows, means, *geometry, weight=rng.uniform(0.2, 2, size=40))
     state = mixture.em(rng.dirichlet(np.ones(4), size=40)[:, :3].astype(np.float32), 0.5, 3)
     weight, sharpness = mixture.weight.astype(float), geometry[1]
-    similarity = mixture.geometry.left_out_similarity(mixture.rows, state.responsibility * weight[:, None])
+    similarity = mixture.left_out_similarity(state.responsibility)
     novel = state.share / 3 * np.exp(sharpness * similarity.astype(float))
     known = (1 - state.share) * np.exp(sharpness * mixture.known_similarity.astype(float)).mean(axis=1)
     found = worths(mixture, state, mixture.parts(state)[2], chance)
@@ -66,12 +65,6 @@ def test_even_worths_divide_by_the_average_size():
 def test_a_category_pays_for_its_first_rows_what_picking_them_costs():
     stream = some_stream()
     assert stream.chance == pytest.approx(PICKED * np.log(60) / 4.0, rel=1e-6)
-    assert stream.judge(np.zeros(0)).chance == stream.chance
-
-
-def test_the_margin_moves_with_the_size_up_to_a_typical_one():
-    judge = Judge(4.0, 3.0, 50.0, 1.0)
-    np.testing.assert_allclose(judge.needed(np.array([0.0, 25.0, 50.0, 900.0])), [3, 3.5, 4, 4])
 
 
 @given(sizes, st.floats(0, 2))
@@ -89,26 +82,21 @@ def test_uneven_labelled_sizes_never_make_a_stream_more_even(found):
 
 
 @pytest.mark.parametrize(
-    ("found", "small"),
+    ("found", "uneven"),
     [
-        ([90.0] * 12, SMALL_EVEN),
-        ([90.0] * 12 + [5.0, 20.0], SMALL_EVEN),  # two pieces do not make twelve uneven
-        (np.geomspace(10, 400, 12), SMALL_UNEVEN),
+        ([90.0] * 12, 0.0),
+        ([90.0] * 12 + [5.0, 20.0], 0.0),  # two pieces do not make twelve uneven
+        (np.geomspace(10, 400, 12), 1.0),
     ],
     ids=str,
 )
-def test_small_categories_need_more_among_even_ones_and_less_among_uneven_ones(found, small):
-    judge = some_stream().judge(np.array(found))
-    assert judge.small == pytest.approx(small * 4.0)
-    assert judge.margin == 4.0
-    assert judge.typical == pytest.approx(np.median(found))
+def test_unevenness_of_found_sizes(found, uneven):
+    assert some_stream().unevenness(np.array(found)) == uneven
 
 
 def test_without_found_categories_the_labelled_ones_tell():
-    assert some_stream(0.0).judge(np.zeros(0)) == pytest.approx(
-        (4.0, SMALL_EVEN * 4.0, USUAL_ROWS, some_stream().chance)
-    )
-    assert some_stream(0.5).judge(np.zeros(0)).small == pytest.approx(SMALL_UNEVEN * 4.0)
+    assert some_stream(0.0).unevenness(np.zeros(0)) == 0.0
+    assert some_stream(0.5).unevenness(np.zeros(0)) == 1.0
 
 
 def pair(cosine, n_rows=20, dim=64):
@@ -122,49 +110,69 @@ def pair(cosine, n_rows=20, dim=64):
     return mixture, MixtureState(responsibility, 0.0, 0.0, 0.9)
 
 
-def test_a_group_that_another_would_take_whole_needs_more():
-    judge = Judge(1.0, 1.0, 10.0, 0.0)
-    for cosine, doubt in ((0.5, 1 + PIECE), (-0.5, 1.0)):
-        mixture, state = pair(cosine)
-        surplus = stream_of(mixture).surplus(mixture, state, judge)
-        worth = worths(mixture, state, mixture.parts(state)[2], 0.0).per_row
-        np.testing.assert_allclose(surplus, worth / doubt, rtol=1e-6)
+def evidence_of(mixture, state, margin=4.0, late=(False, False), past=None):
+    return stream_of(mixture, margin).evidence(mixture, state, np.array(late), past)
 
 
-@pytest.mark.parametrize("count", [3.0, 1000.0])
-def test_a_group_like_a_known_category_needs_more_however_few_rows_that_has(count):
-    within = 0.3
-    exact = np.eye(64)[0]
-    cosine = float(attenuation(within, np.array(count)))
-    noisy = cosine * exact + np.sqrt(1 - cosine**2) * np.eye(64)[1]
-    rows = np.repeat([exact], 400, axis=0)
-    mixture = Mixture.of(rows, noisy[None], Geometry("direction", 20.0, within), counts=np.array([count]))
-    state = MixtureState(np.ones((400, 1), np.float32), 0.0, 0.0, 0.9)
-    stream = stream_of(mixture, noisy[None], np.array([count]))
-    other = stream_of(mixture, np.eye(64)[5:6], np.array([count]))
-    judge = Judge(1.0, 1.0, 10.0, 0.0)
-    ratio = other.surplus(mixture, state, judge) / stream.surplus(mixture, state, judge)
-    assert ratio == pytest.approx(1 + PIECE, abs=0.02)
-    assert 0 < ALIKE < 1
+@pytest.mark.parametrize(("cosine", "taken"), [(0.5, 1.0), (-0.5, 0.0)])
+def test_rows_are_taken_by_another_novel_category_that_explains_them_better_than_known_ones(cosine, taken):
+    assert evidence_of(*pair(cosine)).taken.tolist() == [taken, taken]
 
 
-def test_reliability_grows_with_the_worth():
+def test_evidence_is_worth_in_margins_and_size_beside_the_median():
     mixture, state = pair(0.5)
-    stream = stream_of(mixture)
-    worth = stream.surplus(mixture, state, Judge(stream.margin, stream.margin, 1.0, stream.chance))
-    found = stream.reliability(mixture, state, np.zeros(2), np.zeros(2))
-    np.testing.assert_allclose(found, 1 - np.exp(-RELIABLE * worth), rtol=1e-6)
-    less = stream_of(mixture, margin=8.0).reliability(mixture, state, np.zeros(2), np.zeros(2))
-    assert (less < found).all()
+    responsibility = np.hstack([state.responsibility, np.zeros((40, 1), np.float32)])
+    responsibility[:5, 0], responsibility[:5, 2] = 0, 1
+    state = state._replace(responsibility=responsibility)
+    found = evidence_of(mixture, state, margin=3.0, late=(False, True, False))
+    chance = PICKED * np.log(40) / 3.0
+    worth = worths(mixture, state, mixture.parts(state)[2], chance).per_row
+    np.testing.assert_allclose(found.worth, np.log(worth / 3.0), rtol=1e-6)
+    np.testing.assert_allclose(found.size, np.log(np.array([15, 20, 5]) / 15), rtol=1e-6)
+    assert found.late.tolist() == [False, True, False]
+    assert found.spread == 0.0
 
 
-def test_rows_of_earlier_sessions_make_a_category_more_reliable():
+def test_rows_of_earlier_sessions_count_in_the_worth_of_their_category_alone():
     mixture, state = pair(0.5)
-    stream = stream_of(mixture)
-    alone = stream.reliability(mixture, state, np.zeros(2), np.zeros(2))
     worth = worths(mixture, state, mixture.parts(state)[2], 0.0)
-    more = stream.reliability(
-        mixture, state, np.array([9 * worth.lost[0], 0]), np.array([9 * worth.rows[0], 0])
+    past = np.array([9 * worth.lost[0], 0]), np.array([9 * worth.rows[0], 0])
+    alone, more = evidence_of(mixture, state), evidence_of(mixture, state, past=past)
+    assert more.worth[0] > alone.worth[0]
+    assert more.worth[1] == pytest.approx(alone.worth[1])
+
+
+def test_the_judge_is_a_logistic_regression():
+    found = Evidence(np.log([2.0]), np.array([0.5]), np.log([0.5]), np.array([True]), 0.0)
+    odds = COMMON + (WORTH - SIZE_EVEN) * np.log(2) + 0.5 * TAKEN + LATE
+    np.testing.assert_allclose(found.log_odds, odds)
+    np.testing.assert_allclose(found.probability, 1 / (1 + np.exp(-odds)))
+
+
+@pytest.mark.parametrize(("spread", "weight"), [(0.0, SIZE_EVEN), (0.6, SIZE_UNEVEN), (2.0, SIZE_UNEVEN)])
+def test_size_says_less_where_labelled_categories_are_uneven(spread, weight):
+    one, other = (
+        Evidence(np.zeros(1), np.zeros(1), np.array([s]), np.zeros(1), spread).log_odds for s in (0, -1)
     )
-    assert more[0] > alone[0]
-    assert more[1] == pytest.approx(alone[1])
+    np.testing.assert_allclose(one - other, weight)
+
+
+def test_beyond_the_smallest_size_it_says_no_more():
+    one, other = (
+        Evidence(np.zeros(1), np.zeros(1), np.array([SMALLEST_SIZE - s]), np.zeros(1), 0.0).log_odds
+        for s in (0, 2)
+    )
+    assert one == other
+
+
+@given(st.floats(-3, 3), st.floats(0, 1), st.floats(-1, 3), st.booleans(), st.floats(0, 1))
+def test_more_worth_a_larger_size_and_fewer_rows_for_others_speak_for_a_category(
+    worth, taken, size, late, spread
+):
+    def log_odds(*changed):
+        base = np.array([worth, taken, size]) + changed
+        return Evidence(*base, late, spread).log_odds
+
+    assert log_odds(0.1, 0, 0) > log_odds(0, 0, 0)
+    assert log_odds(0, 0.1, 0) < log_odds(0, 0, 0)
+    assert log_odds(0, 0, 0.1) > log_odds(0, 0, 0)

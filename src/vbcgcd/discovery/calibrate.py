@@ -32,9 +32,9 @@ MARGIN = 0.12
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
-#: and a small category that may be a piece needs nearly twice the margin: with a larger one it could not
-#: be found, however far apart the categories are.
-HIGHEST_MARGIN = 5.0
+#: and a small category that may be a piece needs several margins: with a larger one it could not be found,
+#: however far apart the categories are.
+HIGHEST_MARGIN = 3.5
 
 __all__ = [
     "CalibratedGeometry",

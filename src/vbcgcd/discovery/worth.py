@@ -42,6 +42,9 @@ COMMON, WORTH, TAKEN, LATE = 2.0, 1.65, -2.2, -1.5
 #: Weight of the log size over the typical one, where the labelled categories are even and where they are
 #: uneven, which is from this standard deviation of the logarithm of their sizes on.
 SIZE_EVEN, SIZE_UNEVEN, UNEVEN_LABELLED = 4.0, 1.35, 0.6
+#: A smaller size than this logarithm says no more: even where labelled categories are even, novel ones may
+#: not be.
+SMALLEST_SIZE = -1.2
 #: Worth in margins below which there is no difference any more.
 LEAST_WORTH = 1e-3
 #: Standard deviation of the logarithm of sizes up to which they are even, and from which they are uneven.
@@ -91,7 +94,11 @@ class Evidence(NamedTuple):
         uneven = min(self.spread / UNEVEN_LABELLED, 1.0)
         size = SIZE_EVEN + (SIZE_UNEVEN - SIZE_EVEN) * uneven
         return np.asarray(
-            COMMON + WORTH * self.worth + TAKEN * self.taken + size * self.size + LATE * self.late
+            COMMON
+            + WORTH * self.worth
+            + TAKEN * self.taken
+            + size * np.maximum(self.size, SMALLEST_SIZE)
+            + LATE * self.late
         )
 
     @property
