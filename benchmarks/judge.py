@@ -1,0 +1,169 @@
+"""The judge of novel categories: its weights, fitted anew, and how they do on a dataset that was left out.
+
+VBCGCD_DATA=... python benchmarks/judge.py --seeds 2
+
+Candidates are all categories that a session weighs on its way to its answer. A candidate is right if its
+largest class is a novel one and no other candidate holds more rows of it. Earlier sessions have taught what
+they should have, so that mistakes do not pile up. The weights in `vbcgcd.discovery.worth` are those of two
+seeds, rounded; that of the size where labelled categories are even was raised, for large categories' sake.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+
+from common import table
+from streams import datasets
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.discovery.count import COUNTERS, CountProblem
+from vbcgcd.discovery.knowledge import Knowledge, learn_more
+from vbcgcd.discovery.mixture import Mixture, MixtureState
+from vbcgcd.discovery.rows import SessionRows
+from vbcgcd.discovery.strategies import hard_labels
+from vbcgcd.discovery.worth import SMALLEST_SIZE, UNEVEN_LABELLED, Evidence, Stream
+from vbcgcd.study import Dataset
+from vbcgcd.study.streams.shapes import STREAMS, StreamShape, make_stream
+
+MIXED = ("mixed",) * 5
+SHAPES = (
+    STREAMS["uneven"],
+    StreamShape("even", MIXED, labels=(30, 30), sizes=(30, 30)),
+    StreamShape("large", MIXED, labels=(400, 400), sizes=(400, 400), used_share=0.8, known_share=0.3),
+    StreamShape("few labels", MIXED, labels=(5, 5), sizes=(5, 100)),
+    StreamShape("small", MIXED, labels=(20, 60), sizes=(8, 30), known_share=0.7),
+)
+#: Sessions of each stream that are looked at.
+EVERY = 2
+#: Candidates of fewer rows are not judged.
+FEWEST_ROWS = 3
+COLUMNS = ("worth", "taken", "size, even", "size, uneven", "late")
+
+
+@dataclass(frozen=True, eq=False)
+class Recording(Stream):
+    """A stream that keeps all evidence that was asked for."""
+
+    seen: list[tuple[Evidence, MixtureState]] = field(default_factory=list)
+
+    def evidence(
+        self, cool: Mixture, state: MixtureState, late: Any, past: tuple[Any, Any] | None = None
+    ) -> Evidence:
+        """As the stream itself."""
+        found = super().evidence(cool, state, late, past)
+        self.seen.append((found, state))
+        return found
+
+
+class Observed(CountProblem):
+    """A count whose evidence is kept."""
+
+    @functools.cached_property
+    def stream(self) -> Recording:
+        """The stream that keeps it."""
+        return Recording(self.mixture, self.knowledge.novelty, self.knowledge.margin, self.rng)
+
+
+class Candidates(NamedTuple):
+    """What the judge weighs (M, 5), whether each is right, and the weight of each: sessions count alike."""
+
+    evidence: np.ndarray
+    right: np.ndarray
+    weight: np.ndarray
+
+
+def sessions(data: Dataset, shape: StreamShape, seed: int) -> Iterator[tuple[Knowledge, Any, Any]]:
+    """What is known before a session, its rows, and their classes (those of known ones come first)."""
+    plan = make_stream(data.train_y, shape, seed=seed)
+    model = CategoryDiscoverer().fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
+    knowledge, known = model.knowledge_, model.classes_.tolist()
+    for t, session in enumerate(plan.sessions):
+        rows, truth = data.train_x[session.rows], data.train_y[session.rows].tolist()
+        names = known + sorted(set(truth) - set(known))
+        codes = np.array([names.index(c) for c in truth])
+        if t % EVERY == 0:
+            yield knowledge, rows, codes
+        novel = codes >= len(known)
+        knowledge, known = learn_more(knowledge, knowledge.reduced(rows[novel]), codes[novel]), names
+
+
+def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None:
+    """All that one session weighs."""
+    here = SessionRows(knowledge.reduced(rows), knowledge, None, lambda name: None)
+    problem = Observed(
+        here.rows,
+        knowledge.novelty_of(here.rows),
+        lambda: here.mixture,
+        lambda: here.known_density,
+        knowledge,
+        np.random.default_rng(0),
+    )
+    COUNTERS["rehearsal"](problem)
+    weighed, right = [], []
+    for evidence, state in problem.stream.seen:
+        labels = hard_labels(state.responsibility)
+        counts = np.zeros((len(evidence.worth), codes.max() + 1))
+        np.add.at(counts, (labels[labels >= 0], codes[labels >= 0]), 1)
+        largest = counts.argmax(axis=1)
+        first = counts.argmax(axis=0)[largest] == np.arange(len(largest))
+        judged = counts.sum(axis=1) >= FEWEST_ROWS
+        uneven = min(evidence.spread / UNEVEN_LABELLED, 1.0)
+        size = np.maximum(evidence.size, SMALLEST_SIZE)
+        columns = (evidence.worth, evidence.taken, size * (1 - uneven), size * uneven, evidence.late)
+        weighed.append(np.column_stack(columns)[judged])
+        right.append((first & (largest >= len(knowledge.posterior)))[judged])
+    if not weighed or not sum(map(len, weighed)):
+        return None
+    evidence, right = np.concatenate(weighed), np.concatenate(right)
+    return Candidates(evidence, right, np.full(len(right), 1 / np.sqrt(len(right))))
+
+
+def fitted(parts: list[Candidates]) -> LogisticRegression:
+    """The judge that fits these datasets best; each counts by the root of its weight."""
+    weight = np.concatenate([part.weight / np.sqrt(part.weight.sum()) for part in parts])
+    model = LogisticRegression()
+    model.fit(
+        np.concatenate([part.evidence for part in parts]),
+        np.concatenate([part.right for part in parts]),
+        weight * len(weight) / weight.sum(),
+    )
+    return model
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first-seed", type=int, default=0)
+    options = parser.parse_args()
+    seeds = range(options.first_seed, options.first_seed + options.seeds)
+    found: dict[str, Candidates] = {}
+    for name, data in datasets([]).items():
+        parts = [
+            part
+            for shape in SHAPES
+            for seed in seeds
+            for session in sessions(data, shape, seed)
+            if (part := candidates(*session)) is not None
+        ]
+        found[name] = Candidates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    rows = []
+    for name, own in found.items():
+        model = fitted([part for other, part in found.items() if other != name])
+        probability = model.predict_proba(own.evidence)[:, 1]
+        scores = (roc_auc_score(own.right, probability), log_loss(own.right, probability))
+        rows.append((name, len(own.right), f"{own.right.mean():.2f}", *(f"{s:.3f}" for s in scores)))
+    table("A judge that was fitted to the other datasets", ("", "candidates", "right", "AUC", "loss"), rows)
+    model = fitted(list(found.values()))
+    weights = [f"{w:.2f}" for w in (model.intercept_[0], *model.coef_[0])]
+    table("Weights, all datasets", ("", "common", *COLUMNS), [("", *weights)])
+
+
+if __name__ == "__main__":
+    main()
