@@ -44,7 +44,7 @@ SHAPES = (
 EVERY = 2
 #: Candidates of fewer rows are not judged.
 FEWEST_ROWS = 3
-COLUMNS = ("worth", "taken", "size, even", "size, uneven", "late")
+COLUMNS = ("worth", "taken", "size, even", "size, uneven", "late", "late, even")
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +53,9 @@ class Recording(Stream):
 
     seen: list[tuple[Evidence, MixtureState]] = field(default_factory=list)
 
-    def evidence(
-        self, cool: Mixture, state: MixtureState, late: Any, past: tuple[Any, Any] | None = None
-    ) -> Evidence:
+    def evidence(self, cool: Mixture, state: MixtureState, late: Any, **options: Any) -> Evidence:
         """As the stream itself."""
-        found = super().evidence(cool, state, late, past)
+        found = super().evidence(cool, state, late, **options)
         self.seen.append((found, state))
         return found
 
@@ -72,7 +70,7 @@ class Observed(CountProblem):
 
 
 class Candidates(NamedTuple):
-    """What the judge weighs (M, 5), whether each is right, and the weight of each: sessions count alike."""
+    """What the judge weighs (M, 6), whether each is right, and the weight of each: sessions count alike."""
 
     evidence: np.ndarray
     right: np.ndarray
@@ -116,7 +114,8 @@ def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None
         judged = counts.sum(axis=1) >= FEWEST_ROWS
         uneven = min(evidence.spread / UNEVEN_LABELLED, 1.0)
         size = np.maximum(evidence.size, SMALLEST_SIZE)
-        columns = (evidence.worth, evidence.taken, size * (1 - uneven), size * uneven, evidence.late)
+        late = evidence.late * evidence.even
+        columns = (evidence.worth, evidence.taken, size * (1 - uneven), size * uneven, evidence.late, late)
         weighed.append(np.column_stack(columns)[judged])
         right.append((first & (largest >= len(knowledge.posterior)))[judged])
     if not weighed or not sum(map(len, weighed)):

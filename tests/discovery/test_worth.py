@@ -111,7 +111,7 @@ def pair(cosine, n_rows=20, dim=64):
 
 
 def evidence_of(mixture, state, margin=4.0, late=(False, False), past=None):
-    return stream_of(mixture, margin).evidence(mixture, state, np.array(late), past)
+    return stream_of(mixture, margin).evidence(mixture, state, np.array(late), past=past)
 
 
 @pytest.mark.parametrize(("cosine", "taken"), [(0.5, 1.0), (-0.5, 0.0)])

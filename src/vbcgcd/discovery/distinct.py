@@ -9,10 +9,12 @@ less, but more than chance, are left over for seedlings.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
@@ -46,10 +48,11 @@ __all__ = ["complete", "first_pass", "of_number", "weak_groups"]
 
 
 class _Found(NamedTuple):
-    """Categories found so far, and which of them the second pass found."""
+    """Categories found so far, which of them the second pass found, and how even those of the first are."""
 
     state: MixtureState
     late: Array
+    even: float = 0.0
 
     @property
     def number(self) -> int:
@@ -58,7 +61,8 @@ class _Found(NamedTuple):
     def without(self, cool: Mixture, k: int) -> _Found:
         """Without one of them; its rows go elsewhere."""
         rest = np.delete(self.state.responsibility, k, axis=1)
-        return _Found(cool.em(rest, self.state.share, REFIT_STEPS), np.delete(self.late, k))
+        state = cool.em(rest, self.state.share, REFIT_STEPS)
+        return self._replace(state=state, late=np.delete(self.late, k))
 
 
 class _Removal(NamedTuple):
@@ -109,7 +113,7 @@ def of_number(stream: Stream, state: MixtureState | None, number: int) -> Mixtur
         while found is not None and found.number > number:
             found = found.without(cool, int(_surplus(stream, cool, found).argmin()))
     if found is None or found.number != number:
-        return _finished(mixture, search(mixture, number, stream.rng))
+        return _finished(mixture, search(mixture, number, stream.rng, finish=False))
     return _finished(mixture, found.state)
 
 
@@ -147,7 +151,8 @@ def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None) -> _
         return None
     number = state.responsibility.shape[1]
     state = search(stream.mixture, number, stream.rng, state, finish=False)
-    return _probable(stream, cool, _Found(state, np.zeros(number, dtype=bool)))
+    found = _probable(stream, cool, _Found(state, np.zeros(number, dtype=bool)))
+    return None if found is None else found._replace(even=stream.evenness(_sizes(cool, found.state)))
 
 
 def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_least: int = 0) -> _Found | None:
@@ -162,11 +167,12 @@ def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_lea
         return found
     extra = np.zeros((len(cool.rows), chosen), np.float32)
     extra[rows] = _of_size(part, path, chosen).responsibility
-    late = np.ones(chosen, dtype=bool)
+    late, even = np.ones(chosen, dtype=bool), 0.0
     if found is not None:
         others = found.state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
         extra, late = np.hstack([others, extra]), np.concatenate([found.late, late])
-    return _Found(cool.em(extra, _share(cool, extra), JOINT_STEPS), late)
+        even = found.even
+    return _Found(cool.em(extra, _share(cool, extra), JOINT_STEPS), late, even)
 
 
 def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> _Found | None:
@@ -182,8 +188,9 @@ def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fal
 
 def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> Array:
     """Log odds of each category beyond those that it needs, array (K,); -inf where it has too few rows."""
-    evidence = stream.evidence(cool, found.state, found.late)
-    needed = np.log(ODDS) - np.log1p(np.exp(-evidence.size))
+    evidence = stream.evidence(cool, found.state, found.late, even=found.even)
+    say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
+    needed = np.log(ODDS * (say * expit(evidence.size) + 1) / (say + 1))
     if alone or found.number == 1:
         needed = np.full(found.number, np.log(ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)
@@ -204,7 +211,7 @@ def _unexplained(
     rows = np.flatnonzero((_novelty(stream, cool, state, similarity) > least) & (cool.weight > 0))
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
-    part = cool.part(rows, similarity)
+    part = replace(cool.part(rows, similarity), corrects=False)  # it is a crowd
     return rows, part, _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=False)
 
 

@@ -225,7 +225,8 @@ def _strangeness(here: SessionRows, discovery: Discovery, past: dict[int, int], 
             for k, seedling in past.items():
                 before[:, k] = old.worth[seedling], old.rows[seedling]
         late = np.zeros(discovery.responsibility.shape[1], dtype=bool)
-        evidence = stream.evidence(cooled(here.mixture).corrected(), state, late, (before[0], before[1]))
+        cool = cooled(here.mixture).corrected()
+        evidence = stream.evidence(cool, state, late, past=(before[0], before[1]))
         reliability = evidence.probability
         out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
     if rest.any():

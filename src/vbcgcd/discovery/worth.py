@@ -13,7 +13,8 @@ does not hold them together. So four things are weighed in a logistic regression
 - the share of its rows that would go to another novel category without it: those of a piece would;
 - its size beside the typical one of the session: a piece is smaller, and the more even the labelled
   categories are, the more that says;
-- whether it was found only in the second pass, among what the first left over.
+- whether it was found only in the second pass, among what the first left over: that speaks against it, the
+  more the surer the categories of the first pass are of one size.
 
 `benchmarks/judge.py` fits the weights to candidates on streams of four datasets and shows how they do on the
 dataset that was left out.
@@ -39,6 +40,8 @@ PICKED = 3.0
 #: Weights of the judge: what every category has, log margins of worth, share of rows that another novel
 #: category would take, found in the second pass.
 COMMON, WORTH, TAKEN, LATE = 2.0, 1.65, -2.2, -1.5
+#: Found in the second pass, where the first surely found categories of one size.
+LATE_EVEN = -2.0
 #: Weight of the log size over the typical one, where the labelled categories are even and where they are
 #: uneven, which is from this standard deviation of the logarithm of their sizes on.
 SIZE_EVEN, SIZE_UNEVEN, UNEVEN_LABELLED = 4.0, 1.35, 0.6
@@ -80,6 +83,8 @@ class Evidence(NamedTuple):
         Whether it was found in the second pass.
     spread : float
         Standard deviation of the logarithm of the labelled categories' sizes.
+    even : float
+        How sure it is, from 0 to 1, that the first pass found categories of one size.
     """
 
     worth: Array
@@ -87,6 +92,7 @@ class Evidence(NamedTuple):
     size: Array
     late: Array
     spread: float
+    even: float = 0.0
 
     @property
     def log_odds(self) -> Array:
@@ -98,7 +104,7 @@ class Evidence(NamedTuple):
             + WORTH * self.worth
             + TAKEN * self.taken
             + size * np.maximum(self.size, SMALLEST_SIZE)
-            + LATE * self.late
+            + (LATE + LATE_EVEN * self.even) * self.late
         )
 
     @property
@@ -140,8 +146,18 @@ class Stream:
         variance = (len(logs) * spread**2 + LABELLED_SAY * labelled) / (len(logs) + LABELLED_SAY)
         return float(np.clip((np.sqrt(variance) - EVEN) / (UNEVEN - EVEN), 0.0, 1.0))
 
+    def evenness(self, sizes: Array) -> float:
+        """How sure it is, from 0 to 1, that the sizes of categories are even; few say little."""
+        return (1 - self.unevenness(sizes)) * len(sizes) / (len(sizes) + LABELLED_SAY)
+
     def evidence(
-        self, cool: Mixture, state: MixtureState, late: Array, past: tuple[Array, Array] | None = None
+        self,
+        cool: Mixture,
+        state: MixtureState,
+        late: Array,
+        *,
+        even: float = 0.0,
+        past: tuple[Array, Array] | None = None,
     ) -> Evidence:
         """What the judge weighs.
 
@@ -152,6 +168,8 @@ class Stream:
         state : MixtureState
         late : bool array (K,)
             Which were found in the second pass.
+        even : float
+            See `evenness`.
         past : pair of arrays (K,), optional
             Worth in nats, and number, of rows of earlier sessions that each has.
         """
@@ -159,13 +177,14 @@ class Stream:
         here = worths(cool, state, part, self.chance)
         lost, rows = (here.lost, here.rows) if past is None else (here.lost + past[0], here.rows + past[1])
         worth = lost / (np.maximum(rows, 1e-9) + self.chance) / self.margin
-        sizes = np.maximum(here.rows, 1.0)
+        sizes = np.maximum(rows, 1.0)
         return Evidence(
             np.log(np.maximum(worth, LEAST_WORTH)),
             _taken(cool, state, similarity),
             np.log(sizes / np.median(sizes)),
             late,
             float(np.sqrt(np.log1p(self.mixture.size_spread))),
+            even,
         )
 
 
