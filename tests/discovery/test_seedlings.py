@@ -4,7 +4,7 @@ import pytest
 from vbcgcd.bayes import Prior, posterior_of, statistics_by_label
 from vbcgcd.discovery.distinct import SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import Geometry
-from vbcgcd.discovery.seedlings import MOST, SAME, Seedlings, is_enough, joining, same_kind
+from vbcgcd.discovery.seedlings import ENOUGH, MOST, SAME, Seedlings, is_enough, joining, same_kind
 
 DIM = 20
 PRIOR = Prior(DIM, 0.01, DIM + 2, 1.0)
@@ -109,6 +109,6 @@ def test_the_worth_of_joining_rows_is_weighted():
 
 
 def test_enough_is_the_margin_for_each_row_and_those_of_chance():
-    rows, worth = np.array([10.0, 10.0]), np.array([30.0, 29.9])
+    rows, worth = np.array([10.0, 10.0]), ENOUGH * np.array([30.01, 29.9])
     assert is_enough(rows, worth, 2.0, 5.0).tolist() == [True, False]
     assert is_enough(rows, worth, 2.0, 5.1).tolist() == [False, False]

@@ -37,8 +37,9 @@ CANDIDATE_WORTH = 0.4
 #: A real category that is kept is worth a whole one; a piece that is kept costs its share of the rows of the
 #: other. So a category of n rows is kept from odds of this many times n / (n + typical n) on.
 ODDS = 1.33
-#: If the first pass found none, or there is only one, there may be nothing to find: these odds are needed.
-ODDS_ALONE = 8.0
+#: If the first pass found none, or there is only one, there may be nothing to find: these odds are needed of
+#: one that the first pass found, and of one that it did not.
+ODDS_ALONE, ODDS_LATE_ALONE = 8.0, 4.0
 #: Fewer rows than this in one session are no category.
 FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
@@ -192,7 +193,7 @@ def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fals
     say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
     needed = np.log(ODDS * (say * expit(evidence.size) + 1) / (say + 1))
     if alone or found.number == 1:
-        needed = np.full(found.number, np.log(ODDS_ALONE))
+        needed = np.log(np.where(found.late, ODDS_LATE_ALONE, ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)
     rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
     return np.where(rows < FEWEST_ROWS, -np.inf, evidence.log_odds - needed)

@@ -24,6 +24,8 @@ Array = NDArray[Any]
 JOINING = 0.7
 #: Two groups are the same kind if telling them apart gains less than this many margins per row.
 SAME = 2.1
+#: Margins for each row that make a seedling a category: rows were picked for it again and again.
+ENOUGH = 1.6
 #: Most seedlings that are kept: the most valuable ones.
 MOST = 64
 
@@ -165,7 +167,7 @@ def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geome
 
 
 def is_enough(rows: Array, worth: Array, margin: float, chance: float) -> Array:
-    """Whether groups of so many rows are worth enough to be categories: a whole margin for each row.
+    """Whether groups of so many rows are worth enough to be categories: more than a margin for each row.
 
     Parameters
     ----------
@@ -174,4 +176,4 @@ def is_enough(rows: Array, worth: Array, margin: float, chance: float) -> Array:
     chance : float
         Further rows that they must pay for; see `vbcgcd.discovery.worth.Stream.chance`.
     """
-    return np.asarray(worth >= margin * (rows + chance))
+    return np.asarray(worth >= ENOUGH * margin * (rows + chance))

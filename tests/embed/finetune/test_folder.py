@@ -71,6 +71,7 @@ def test_the_page_says_what_it_is(tuned, settings):
     }
 
 
+@pytest.mark.filterwarnings("ignore:.*is_gradient_checkpointing.*:FutureWarning")  # peft's own call
 def test_peft_itself_opens_the_adapters(digits, settings, make_vit, tmp_path):
     arguments = {**settings, "method": "lora", "epochs": 1}
     finetune(digits.images[:96], digits.labels[:96], **arguments, out_folder=tmp_path)
