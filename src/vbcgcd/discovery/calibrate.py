@@ -2,8 +2,8 @@
 
 They are left out of the pooled covariance that whitened the space as well (a rank-one change of the inner
 product). The mean of few rows is noisy, and that is allowed for, so that categories with few labels are not
-taken for strangers. The margin says what a novel category must be worth: it follows from how far apart the
-labelled categories are.
+taken for strangers. The margin is the unit of what a novel category is worth: it follows from how far apart
+the labelled categories are.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Kind = Literal["direction", "distance"]
 FEW_DIMENSIONS = 8
 #: Bounds of the mean cosine of two rows of a category.
 COHESION_BOUNDS = (0.01, 0.99)
-#: A category must explain its rows better than others by this share of the labelled categories' contrast.
+#: The margin as a share of the labelled categories' contrast.
 #: Chosen by looking at streams of four datasets.
 MARGIN = 0.12
 #: Means of few rows make known categories look like novel ones: the margin grows by this over their rows.
 CAUTION = 2.0
 #: The largest margin: no row can be worth more than about twenty nats (`vbcgcd.discovery.mixture.TINY_PART`),
-#: and a small category that may be a piece needs several margins: with a larger one it could not be found,
-#: however far apart the categories are.
+#: and a small category needs several margins: with a larger one it could not be found, however far apart the
+#: categories are.
 HIGHEST_MARGIN = 3.5
 
 __all__ = [
@@ -55,7 +55,7 @@ class CalibratedGeometry(NamedTuple):
     best_similarity : array (M,)
         Corrected similarity of each to its best category.
     margin : float
-        Nats per row by which a category must explain its rows better than any other does.
+        Unit of what a category is worth: nats per row by which it explains its rows better than any other.
     strange_similarity : array (M,)
         Corrected similarity of each to the best of the other categories, as if its own were not known.
     """

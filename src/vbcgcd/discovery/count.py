@@ -1,7 +1,7 @@
 """How many categories are novel. Each estimator returns its score curve, and a mixture to start from, if any.
 
 ``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were, and then
-that each explains its own rows clearly better than any other does; see `vbcgcd.discovery.distinct`.
+that each is probable; see `vbcgcd.discovery.distinct`.
 ``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
 pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
 """
@@ -96,7 +96,7 @@ Counter = Callable[[CountProblem], tuple[CountCurve, MixtureState | None]]
 
 
 def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
-    """Those that are worth more than the rehearsed price and distinct, and the small ones that are."""
+    """Those that are worth more than the rehearsed price, and small ones, as far as they are probable."""
     curve, state = _first_pass(problem)
     if problem.knowledge.novelty.geometry.within is None:  # a model of release 0.1.0
         return curve, state

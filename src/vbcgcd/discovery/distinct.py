@@ -1,4 +1,4 @@
-"""Which categories are novel, and how many: each must probably be one (see `vbcgcd.discovery.worth`).
+"""Which categories are novel, and how many: each must be probable enough (see `vbcgcd.discovery.worth`).
 
 The first pass finds the large ones, by a rehearsed price (`vbcgcd.discovery.count`) or, where there is none,
 by removing the least valuable category from a crowd, one after the other. The second looks among the rows

@@ -79,7 +79,7 @@ class Knowledge:
     price : CategoryPrice or None
         What a novel category has to be worth; None where it was not rehearsed.
     margin : float
-        What a novel category must be worth for each of its rows.
+        The unit of what novel categories are worth for each of their rows, in nats.
     seedlings : Seedlings or None
         Groups that are not categories yet; None where there are none.
     """

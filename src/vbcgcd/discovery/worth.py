@@ -1,7 +1,7 @@
 """What a novel category is worth, and how probable it is that it is one.
 
 The *worth* of a category is the log-likelihood that its rows lose without it, per row. It does not depend on
-how large the category is, so that two of 640 rows are judged like forty of 8; only, a few rows that happen to
+how large the category is, so that two of 640 rows are judged like forty of 8; but a few rows that happen to
 be alike are no category: picking them out of N rows costs log N nats each, and a category pays that for its
 first ones. The unit of worth is the margin, which follows from how far apart the labelled categories are
 (`vbcgcd.discovery.calibrate`).
@@ -37,8 +37,8 @@ Array = NDArray[Any]
 
 #: Rows for which a category pays the price of being picked, log N nats.
 PICKED = 3.0
-#: Weights of the judge: what every category has, log margins of worth, share of rows that another novel
-#: category would take, found in the second pass.
+#: Weights of the judge: the intercept, log margins of worth, share of rows that another novel category would
+#: take, found in the second pass.
 COMMON, WORTH, TAKEN, LATE = 2.0, 1.65, -2.2, -1.5
 #: Found in the second pass, where the first surely found categories of one size.
 LATE_EVEN = -2.0
@@ -96,20 +96,20 @@ class Evidence(NamedTuple):
 
     @property
     def log_odds(self) -> Array:
-        """Of being a category, whole and no piece of another, array (K,)."""
+        """Logarithm of the odds of being a category, whole and no piece of another, array (K,)."""
         uneven = min(self.spread / UNEVEN_LABELLED, 1.0)
-        size = SIZE_EVEN + (SIZE_UNEVEN - SIZE_EVEN) * uneven
+        size_weight = SIZE_EVEN + (SIZE_UNEVEN - SIZE_EVEN) * uneven
         return np.asarray(
             COMMON
             + WORTH * self.worth
             + TAKEN * self.taken
-            + size * np.maximum(self.size, SMALLEST_SIZE)
+            + size_weight * np.maximum(self.size, SMALLEST_SIZE)
             + (LATE + LATE_EVEN * self.even) * self.late
         )
 
     @property
     def probability(self) -> Array:
-        """The same as a probability."""
+        """Of being a category, whole and no piece of another, array (K,)."""
         return np.asarray(expit(self.log_odds))
 
 
@@ -212,7 +212,7 @@ def _taken(mixture: Mixture, state: MixtureState, similarity: Array) -> Array:
     """Share of the rows of each novel category that other novel ones would take, array (K,)."""
     labels, n_known = hard_labels(state.responsibility), mixture.known_similarity.shape[1]
     novel = np.flatnonzero(labels >= 0)
-    others = similarity[novel].copy()
+    others = similarity[novel]
     others[np.arange(len(novel)), labels[novel]] = -np.inf
     best_known = mixture.known_similarity[novel].max(axis=1) if n_known else np.full(len(novel), -np.inf)
     weight, n_novel = mixture.weight[novel].astype(np.float64), similarity.shape[1]
