@@ -9,7 +9,6 @@ less, but more than chance, are left over for seedlings.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -212,7 +211,7 @@ def _unexplained(
     rows = np.flatnonzero((_novelty(stream, cool, state, similarity) > least) & (cool.weight > 0))
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
-    part = replace(cool.part(rows, similarity), corrects=False)  # it is a crowd
+    part = cool.part(rows, similarity)
     return rows, part, _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=False)
 
 

@@ -122,8 +122,9 @@ class Mixture:
     def corrected(self) -> Mixture:
         """The same mixture, with similarities to novel categories that allow for the noise of their means.
 
-        Small categories need it: without it their rows prefer a large one that is only somewhat alike. Where
-        a crowd of tiny clusters is made smaller one by one it must not be done: the noise itself would win.
+        Small categories need it: without it their rows prefer a large one that is only somewhat alike. The
+        search for large ones, which begins with a crowd of tiny clusters, must do without: there the noise
+        itself would win.
         """
         return replace(self, corrects=True)
 
