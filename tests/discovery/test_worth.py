@@ -9,6 +9,7 @@ from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.worth import (
     COMMON,
     LATE,
+    LATE_EVEN,
     PICKED,
     SIZE_EVEN,
     SIZE_UNEVEN,
@@ -92,6 +93,24 @@ def test_uneven_labelled_sizes_never_make_a_stream_more_even(found):
 )
 def test_unevenness_of_found_sizes(found, uneven):
     assert some_stream().unevenness(np.array(found)) == uneven
+
+
+@given(sizes, st.floats(0, 2))
+def test_evenness_is_sure_only_with_many_categories(found, spread):
+    stream = some_stream(spread)
+    even = stream.evenness(found)
+    assert 0 <= even < 1
+    assert stream.evenness(np.zeros(0)) == 0
+    assert stream.evenness(np.tile(found, 3)) >= even - 1e-9 or stream.unevenness(np.tile(found, 3)) > 0
+
+
+def test_the_second_pass_counts_for_less_after_even_categories():
+    one, other = (
+        Evidence(np.zeros(2), np.zeros(2), np.zeros(2), np.array([False, True]), 0.0, even).log_odds
+        for even in (0.0, 0.5)
+    )
+    np.testing.assert_allclose(one, [COMMON, COMMON + LATE])
+    np.testing.assert_allclose(other, [COMMON, COMMON + LATE + 0.5 * LATE_EVEN])
 
 
 def test_without_found_categories_the_labelled_ones_tell():

@@ -39,6 +39,8 @@ ODDS = 1.33
 #: If the first pass found none, or there is only one, there may be nothing to find: these odds are needed of
 #: one that the first pass found, and of one that it did not.
 ODDS_ALONE, ODDS_LATE_ALONE = 8.0, 4.0
+#: Where the rehearsed price lets a single category pass, so many by their worth alone are believed instead.
+CLEARLY_MORE = 3
 #: Fewer rows than this in one session are no category.
 FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
@@ -84,7 +86,7 @@ def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
 def complete(stream: Stream, state: MixtureState | None) -> MixtureState | None:
     """The probable categories of a first pass, and the small ones that it missed; None if there are none."""
     cool = cooled(stream.mixture).corrected()
-    first = _first_found(stream, cool, state)
+    first = _second_opinion(stream, cool, _first_found(stream, cool, state))
     found = _with_candidates(stream, cool, first)
     if found is not None:
         found = _probable(stream, cool, found, alone=first is None)
@@ -153,6 +155,16 @@ def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None) -> _
     state = search(stream.mixture, number, stream.rng, state, finish=False)
     found = _probable(stream, cool, _Found(state, np.zeros(number, dtype=bool)))
     return None if found is None else found._replace(even=stream.evenness(_sizes(cool, found.state)))
+
+
+def _second_opinion(stream: Stream, cool: Mixture, first: _Found | None) -> _Found | None:
+    """What the other way to a first pass finds, where the price lets hardly any pass and it finds more."""
+    if first is not None and first.number > 1:
+        return first
+    other = _first_found(stream, cool, first_pass(stream)[1])
+    if other is None or (first is not None and other.number < CLEARLY_MORE):
+        return first
+    return other
 
 
 def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_least: int = 0) -> _Found | None:
