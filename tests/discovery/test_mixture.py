@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from support import DIM, mixture_of, rays
+from vbcgcd.discovery.geometry import Geometry, attenuation
 from vbcgcd.discovery.mixture import EVENNESS_PRICE
 
 
@@ -101,3 +104,15 @@ def test_the_loss_of_a_deletion_is_the_likelihood_without_it():
     for k in range(3):
         rest = np.logaddexp(known, np.logaddexp.reduce(np.delete(scores, k, axis=1), axis=1))
         assert mixture.deletion_losses(part)[k] == pytest.approx((total - rest).sum(), rel=1e-4)
+
+
+def test_a_corrected_mixture_allows_for_the_few_rows_of_small_categories():
+    rows, means, truth = rays(20, 40)
+    mixture = replace(mixture_of(rows, means), geometry=Geometry("direction", 4.0, 0.3))
+    responsibility = np.eye(4, dtype=np.float32)[truth][:, :3]
+    plain, fair = (m.left_out_similarity(responsibility) for m in (mixture, mixture.corrected()))
+    others = np.maximum(responsibility.sum(axis=0) - responsibility, 1.0)
+    np.testing.assert_allclose(fair, plain / attenuation(0.3, others), rtol=1e-4)
+    assert mixture.corrected().corrects
+    assert not mixture.corrects
+    assert mixture.corrected().part(np.arange(5)).corrects
