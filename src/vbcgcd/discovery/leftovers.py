@@ -224,6 +224,7 @@ def _strangeness(here: SessionRows, discovery: Discovery, past: dict[int, int], 
         if old is not None:
             for k, seedling in past.items():
                 before[:, k] = old.worth[seedling], old.rows[seedling]
+        # A category that was kept is judged for what it is, whichever pass found it.
         late = np.zeros(discovery.responsibility.shape[1], dtype=bool)
         cool = cooled(here.mixture).corrected()
         evidence = stream.evidence(cool, state, late, past=(before[0], before[1]))
