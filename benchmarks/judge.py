@@ -5,7 +5,7 @@ VBCGCD_DATA=... python benchmarks/judge.py --seeds 2
 Candidates are all categories that a session weighs on its way to its answer. A candidate is right if its
 largest class is a novel one and no other candidate holds more rows of it. Earlier sessions have taught what
 they should have, so that mistakes do not pile up. The weights in `vbcgcd.discovery.worth` are those of two
-seeds, rounded; that of the size where labelled categories are even was raised, for large categories' sake.
+seeds, rounded; two that keep even categories whole (size and late, both "even") were raised by hand.
 """
 
 from __future__ import annotations

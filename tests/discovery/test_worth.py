@@ -96,12 +96,15 @@ def test_unevenness_of_found_sizes(found, uneven):
 
 
 @given(sizes, st.floats(0, 2))
-def test_evenness_is_sure_only_with_many_categories(found, spread):
+def test_evenness_is_what_unevenness_lacks_and_never_certain(found, spread):
     stream = some_stream(spread)
-    even = stream.evenness(found)
-    assert 0 <= even < 1
-    assert stream.evenness(np.zeros(0)) == 0
-    assert stream.evenness(np.tile(found, 3)) >= even - 1e-9 or stream.unevenness(np.tile(found, 3)) > 0
+    assert 0 <= stream.evenness(found) < 1
+    assert stream.evenness(found) <= 1 - stream.unevenness(found)
+
+
+@pytest.mark.parametrize(("number", "even"), [(0, 0.0), (1, 0.25), (3, 0.5), (12, 0.8)])
+def test_evenness_is_sure_only_with_many_categories(number, even):
+    assert some_stream().evenness(np.full(number, 90.0)) == pytest.approx(even)
 
 
 def test_the_second_pass_counts_for_less_after_even_categories():

@@ -137,9 +137,14 @@ class Stream:
         """Rows that chance brings together: those that pay the price of being picked."""
         return PICKED * float(np.log(max(self.mixture.total, 2.0))) / self.margin
 
+    @property
+    def labelled_variance(self) -> float:
+        """Variance of the logarithm of the labelled categories' sizes, were it normal."""
+        return float(np.log1p(self.mixture.size_spread))
+
     def unevenness(self, sizes: Array) -> float:
         """How uneven the sizes of categories are, from 0 to 1, where those found have these sizes."""
-        labelled = min(float(np.log1p(self.mixture.size_spread)), LABELLED_MOST**2)
+        labelled = min(self.labelled_variance, LABELLED_MOST**2)
         logs, spread = np.log(np.maximum(sizes, 1.0)), 0.0
         if len(logs):  # robust: a few pieces of even categories do not make them uneven
             spread = DEVIATIONS * float(np.median(np.abs(logs - np.median(logs))))
@@ -183,7 +188,7 @@ class Stream:
             _taken(cool, state, similarity),
             np.log(sizes / np.median(sizes)),
             late,
-            float(np.sqrt(np.log1p(self.mixture.size_spread))),
+            float(np.sqrt(self.labelled_variance)),
             even,
         )
 
@@ -210,11 +215,11 @@ def worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, *,
 
 def _taken(mixture: Mixture, state: MixtureState, similarity: Array) -> Array:
     """Share of the rows of each novel category that other novel ones would take, array (K,)."""
-    labels, n_known = hard_labels(state.responsibility), mixture.known_similarity.shape[1]
+    labels = hard_labels(state.responsibility)
     novel = np.flatnonzero(labels >= 0)
     others = similarity[novel]
     others[np.arange(len(novel)), labels[novel]] = -np.inf
-    best_known = mixture.known_similarity[novel].max(axis=1) if n_known else np.full(len(novel), -np.inf)
+    best_known = mixture.known_similarity[novel].max(axis=1)
     weight, n_novel = mixture.weight[novel].astype(np.float64), similarity.shape[1]
     taken = np.bincount(labels[novel], weight * (others.max(axis=1) > best_known), minlength=n_novel)
     rows = np.bincount(labels[novel], weight, minlength=n_novel)
