@@ -3,6 +3,7 @@ import pytest
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, statistics_by_label
+from vbcgcd.discovery.knowledge import learn_more
 
 COVARIANCES = ["full", "diagonal"]
 PARTS = ["mean", "kappa", "nu", "factor"]
@@ -71,3 +72,20 @@ def test_knowledge_is_never_changed_in_place(known, small):
     known.absorbed(known.reduced(small.batch), np.where(small.truth < 6, small.truth, -1))
     for name in PARTS:
         np.testing.assert_array_equal(getattr(known.posterior, name), before[name])
+
+
+def test_found_categories_stand_for_classes_as_probably_as_was_judged(known, small):
+    new = known.posterior.take([0, 1])
+    longer = known.extended(new, np.array([0.7, 0.4]))
+    np.testing.assert_array_equal(longer.reliabilities, [1, 1, 1, 1, 1, 1, 0.7, 0.4])
+    np.testing.assert_array_equal(longer.extended(new).reliabilities[6:], [0.7, 0.4, 1, 1])
+    np.testing.assert_array_equal(known.reliabilities, np.ones(6))
+
+
+@pytest.mark.parametrize("update_known", [True, False])
+def test_labels_make_a_found_category_sure(known, small, update_known):
+    longer = known.extended(known.posterior.take([0, 1]), np.array([0.7, 0.4]))
+    taught = learn_more(
+        longer, known.reduced(small.batch[:3]), np.array([7, 0, 8]), update_known=update_known
+    )
+    np.testing.assert_array_equal(taught.reliabilities, [1, 1, 1, 1, 1, 1, 0.7, 1, 1])

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -55,6 +57,17 @@ def test_scores_are_those_of_the_model(fitted, small, monkeypatch, chunk_rows):
     np.testing.assert_allclose(result.probability, probabilities.max(axis=1), rtol=1e-4)
     np.testing.assert_allclose(result.second_probability, np.sort(probabilities, axis=1)[:, -2], rtol=1e-4)
     np.testing.assert_allclose(result.novelty, fitted.novelty(small.batch), atol=1e-4)
+
+
+def test_answers_are_as_sure_as_their_category(fitted, small):
+    plain = score(fitted.knowledge_, small.batch)
+    reliability = np.linspace(0.3, 1.0, len(fitted.classes_))
+    doubted = score(replace(fitted.knowledge_, reliability=reliability), small.batch)
+    np.testing.assert_array_equal(doubted.best, plain.best)
+    np.testing.assert_allclose(doubted.probability, plain.probability * reliability[plain.best])
+    np.testing.assert_allclose(
+        doubted.second_probability, plain.second_probability * reliability[plain.second]
+    )
 
 
 def test_own_categories_are_the_best(fitted, small):

@@ -14,10 +14,13 @@ from vbcgcd.discovery.worth import (
     SIZE_EVEN,
     SIZE_UNEVEN,
     SMALLEST_SIZE,
-    TAKEN,
+    SURE,
+    SURE_CLEAR,
+    SURE_JUDGE,
     WORTH,
     Evidence,
     Stream,
+    clearness,
     worths,
 )
 
@@ -165,8 +168,8 @@ def test_rows_of_earlier_sessions_count_in_the_worth_of_their_category_alone():
 
 
 def test_the_judge_is_a_logistic_regression():
-    found = Evidence(np.log([2.0]), np.array([0.5]), np.log([0.5]), np.array([True]), 0.0)
-    odds = COMMON + (WORTH - SIZE_EVEN) * np.log(2) + 0.5 * TAKEN + LATE
+    found = Evidence(np.log([2.0]), np.array([0.5]), np.log([0.5]), np.array([True]), 0.0, chance=0.1)
+    odds = COMMON + (WORTH - SIZE_EVEN) * np.log(2) + 0.5 * np.log(0.1) + LATE
     np.testing.assert_allclose(found.log_odds, odds)
     np.testing.assert_allclose(found.probability, 1 / (1 + np.exp(-odds)))
 
@@ -193,8 +196,36 @@ def test_more_worth_a_larger_size_and_fewer_rows_for_others_speak_for_a_category
 ):
     def log_odds(*changed):
         base = np.array([worth, taken, size]) + changed
-        return Evidence(*base, late, spread).log_odds
+        return Evidence(*base, late, spread, chance=0.2).log_odds
 
     assert log_odds(0.1, 0, 0) > log_odds(0, 0, 0)
     assert log_odds(0, 0.1, 0) < log_odds(0, 0, 0)
     assert log_odds(0, 0, 0.1) > log_odds(0, 0, 0)
+
+
+def test_a_neighbour_that_is_novel_by_chance_alone_says_little():
+    few, many = (Evidence(0.0, 0.8, 0.0, False, 0.0, chance=c).log_odds for c in (1 / 141, 14 / 89))
+    np.testing.assert_allclose(few - many, 0.8 * np.log((1 / 141) / (14 / 89)))
+
+
+def test_the_chance_of_a_novel_neighbour_is_the_share_of_novel_ones_among_the_others():
+    mixture, state = pair(0.5)
+    n_known = mixture.known_similarity.shape[1]
+    assert evidence_of(mixture, state).chance == pytest.approx(1 / (1 + n_known))
+    alone = mixture.em(state.responsibility[:, :1], state.share, 3)
+    assert evidence_of(mixture, alone).chance == 1.0
+
+
+def test_clearness_is_the_mean_log_odds_of_the_rows_of_a_category():
+    responsibility = np.array([[0.9, 0.05], [0.6, 0.3], [0.1, 0.8], [0.2, 0.1]])  # the last row is known
+    odds = np.log([0.9 / 0.1, 0.6 / 0.4])
+    np.testing.assert_allclose(clearness(responsibility), [odds.mean(), np.log(0.8 / 0.2)])
+    assert clearness(np.array([[0.9, 0.0]]))[1] == 0  # without a row of its own
+    assert np.isfinite(clearness(np.eye(2))).all()
+
+
+def test_reliability_follows_from_the_judge_and_from_clearness():
+    found = Evidence(np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1), 0.0)
+    responsibility = np.array([[0.9], [0.7], [0.0]])
+    odds = SURE + SURE_JUDGE * COMMON + SURE_CLEAR * np.log([0.9 / 0.1, 0.7 / 0.3]).mean()
+    np.testing.assert_allclose(found.reliability(responsibility), 1 / (1 + np.exp(-odds)))

@@ -82,6 +82,9 @@ class Knowledge:
         The unit of what novel categories are worth for each of their rows, in nats.
     seedlings : Seedlings or None
         Groups that are not categories yet; None where there are none.
+    reliability : array (K,) or None
+        Probability that each category stands for a class: 1 for labelled ones, less for those that were
+        found; None where all are 1.
     """
 
     reducer: Reducer
@@ -94,6 +97,12 @@ class Knowledge:
     price: CategoryPrice | None
     margin: float
     seedlings: Seedlings | None = None
+    reliability: Array | None = None
+
+    @property
+    def reliabilities(self) -> Array:
+        """Probability that each category stands for a class, array (K,)."""
+        return np.ones(len(self.posterior)) if self.reliability is None else self.reliability
 
     @property
     def counts(self) -> Array:
@@ -116,11 +125,17 @@ class Knowledge:
         """Exact posterior of categories with these statistics."""
         return posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
 
-    def extended(self, posterior: Posterior | None) -> Knowledge:
-        """With these categories appended; what was known stays untouched."""
+    def extended(self, posterior: Posterior | None, reliability: Array | None = None) -> Knowledge:
+        """With these categories appended, which stand for classes this probably, surely where it is None."""
         if posterior is None:
             return self
-        return replace(self, posterior=Posterior.concatenate([self.posterior, posterior]))
+        if reliability is None:
+            reliability = np.ones(len(posterior))
+        return replace(
+            self,
+            posterior=Posterior.concatenate([self.posterior, posterior]),
+            reliability=np.concatenate([self.reliabilities, reliability]),
+        )
 
     def absorbed(self, reduced: Array, codes: Array, weight: Array | None = None) -> Knowledge:
         """With these rows added to the statistics of their categories (-1 to none)."""
@@ -154,6 +169,9 @@ def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_kno
     n_novel = max(int(codes.max()) + 1 - n_known, 0) if len(codes) else 0
     if update_known:
         knowledge = knowledge.absorbed(reduced, np.where(codes < n_known, codes, -1))
+    if knowledge.reliability is not None:  # a category for which somebody has labels stands for a class
+        named = np.isin(np.arange(n_known), codes)
+        knowledge = replace(knowledge, reliability=np.where(named, 1.0, knowledge.reliability))
     if n_novel == 0:
         return knowledge
     part = np.where(codes >= n_known, codes - n_known, -1)
@@ -234,6 +252,7 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
         probability = np.exp(log_probability)
         if own is None:
             probability *= 1 - knowledge.novelty.strangeness(novelty)[:, None]
+            probability *= knowledge.reliabilities
         parts.append((best, gather(probability, best), second, gather(probability, second), novelty))
     return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
@@ -275,6 +294,8 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "novelty.quantiles": knowledge.novelty.quantiles,
         "births": births,
     }
+    if knowledge.reliability is not None:
+        arrays["reliability"] = knowledge.reliability
     if knowledge.price is not None:
         arrays["price.outliers"] = knowledge.price.outliers
     if knowledge.seedlings is not None:
@@ -332,6 +353,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
         state["margin"] if "margin" in state else usual_margin(state["geometry"]["sharpness"]),
         Seedlings.from_arrays(arrays, prior.structure),
+        arrays.get("reliability"),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

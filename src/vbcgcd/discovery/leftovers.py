@@ -49,7 +49,9 @@ class Leftovers(NamedTuple):
         Rows that belong to a seedling.
     strangeness : array (N,)
         Probability that each row belongs to no category: that it is a stranger or, for a row of a novel
-        category, that the category is none, or a piece of another.
+        category, that the category stands for no class.
+    reliability : array (K,)
+        Probability that each novel category stands for a class.
     """
 
     discovery: Discovery
@@ -58,6 +60,7 @@ class Leftovers(NamedTuple):
     seedlings: Seedlings | None
     waiting: Array
     strangeness: Array
+    reliability: Array
 
 
 class _Group(NamedTuple):
@@ -103,7 +106,8 @@ def tend(
             kept.append(seedling)
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
-    strangeness = _strangeness(here, discovery, past, stream)
+    reliability = _reliability(here, discovery, past, stream)
+    strangeness = _strangeness(here, discovery, reliability)
     strangeness[waiting] = np.maximum(strangeness[waiting], STRANGER)
     nowhere = (strangeness > STRANGER) & ~is_novel(discovery.responsibility) | waiting
     without = np.where(nowhere[:, None], 0.0, discovery.teaching)
@@ -116,6 +120,7 @@ def tend(
         Seedlings.concatenate(kept).most_valuable() if kept else None,
         waiting,
         strangeness,
+        reliability,
     )
 
 
@@ -208,33 +213,36 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
     )
 
 
-def _strangeness(here: SessionRows, discovery: Discovery, past: dict[int, int], stream: Stream) -> Array:
+def _reliability(here: SessionRows, discovery: Discovery, past: dict[int, int], stream: Stream) -> Array:
+    """Probability that each novel category stands for a class, array (K,)."""
+    number = discovery.responsibility.shape[1]
+    if not number:
+        return np.zeros(0)
+    share = float(np.average(discovery.responsibility.sum(axis=1), weights=here.weight))
+    share = float(np.clip(share, *SHARE_BOUNDS))
+    state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)
+    before, old = np.zeros((2, number)), here.knowledge.seedlings
+    if old is not None:
+        for k, seedling in past.items():
+            before[:, k] = old.worth[seedling], old.rows[seedling]
+    # A category that was kept is judged for what it is, whichever pass found it.
+    late, cool = np.zeros(number, dtype=bool), cooled(here.mixture).corrected()
+    evidence = stream.evidence(cool, state, late, past=(before[0], before[1]))
+    return evidence.reliability(discovery.responsibility)
+
+
+def _strangeness(here: SessionRows, discovery: Discovery, reliability: Array) -> Array:
     """Probability that each row belongs to no category, array (N,).
 
-    For a row of a novel category it is the probability that the category is none.
+    For a row of a novel category it is the probability that the category stands for no class.
     """
-    novelty = here.knowledge.novelty
-    rest = ~is_novel(discovery.responsibility)
-    out = np.zeros(len(rest))
-    if not rest.all():
-        share = float(np.average(discovery.responsibility.sum(axis=1), weights=here.weight))
-        share = float(np.clip(share, *SHARE_BOUNDS))
-        state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)
-        before, old = np.zeros((2, discovery.responsibility.shape[1])), here.knowledge.seedlings
-        if old is not None:
-            for k, seedling in past.items():
-                before[:, k] = old.worth[seedling], old.rows[seedling]
-        # A category that was kept is judged for what it is, whichever pass found it.
-        late = np.zeros(discovery.responsibility.shape[1], dtype=bool)
-        cool = cooled(here.mixture).corrected()
-        evidence = stream.evidence(cool, state, late, past=(before[0], before[1]))
-        reliability = evidence.probability
-        out[~rest] = 1 - reliability[hard_labels(discovery.responsibility)[~rest]]
-    if rest.any():
-        scores = 1 - novelty.p_value(here.mixture.known_similarity[rest].max(axis=1))
-        weight = None if here.weight is None else here.weight[rest]
-        share = novelty.stranger_share(scores, weight)
-        out[rest] = novelty.strangeness(scores, share)
+    novelty, novel = here.knowledge.novelty, is_novel(discovery.responsibility)
+    out = np.zeros(len(novel))
+    out[novel] = 1 - reliability[hard_labels(discovery.responsibility)[novel]]
+    if not novel.all():
+        scores = 1 - novelty.p_value(here.mixture.known_similarity[~novel].max(axis=1))
+        weight = None if here.weight is None else here.weight[~novel]
+        out[~novel] = novelty.strangeness(scores, novelty.stranger_share(scores, weight))
     return out
 
 

@@ -110,6 +110,7 @@ def run_session(
         if leftovers is not None:
             nowhere = leftovers.strangeness
             probabilities *= (1 - nowhere)[:, None].astype(np.float32)
+            probabilities[:, : len(knowledge.posterior)] *= knowledge.reliabilities.astype(np.float32)
             known_row = best < len(knowledge.posterior)
             unassigned = known_row & is_flagged(novelty) & (nowhere > gather(probabilities, best))
             unassigned |= leftovers.waiting
@@ -148,7 +149,8 @@ def run_session(
         knowledge = _update_known(here, np.where(unassigned[:, None], 0.0, probabilities))
     if leftovers is not None:
         knowledge = replace(knowledge, seedlings=seedlings)
-    return knowledge.extended(fit.posterior), record
+    reliability = None if leftovers is None else leftovers.reliability
+    return knowledge.extended(fit.posterior, reliability), record
 
 
 def _discover(

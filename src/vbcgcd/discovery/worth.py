@@ -10,13 +10,18 @@ Worth alone does not tell a category from a piece of one: the projection has nev
 does not hold them together. So four things are weighed in a logistic regression, the *judge*:
 
 - the worth, in margins;
-- the share of its rows that would go to another novel category without it: those of a piece would;
+- the share of its rows that would go to another novel category without it: those of a piece would, and those
+  of a category of its own only by chance, the less the fewer of all categories are novel;
 - its size beside the typical one of the session: a piece is smaller, and the more even the labelled
   categories are, the more that says;
 - whether it was found only in the second pass, among what the first left over: that speaks against it, the
   more the surer the categories of the first pass are of one size.
 
-`benchmarks/judge.py` fits the weights to candidates on streams of four datasets and shows how they do on the
+The judge compares candidates: it asks whether one is the best that there is for its class. How often a kept
+category really stands for a class, so that its rows are named rightly, is its *reliability*. It follows from
+the judge and from how clearly rows belong to it: where categories overlap, clusters hold parts of several.
+
+`benchmarks/judge.py` fits the weights of both on streams of four datasets and shows how they do on the
 dataset that was left out.
 """
 
@@ -27,7 +32,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.mixture import Mixture, MixtureState
@@ -37,9 +42,12 @@ Array = NDArray[Any]
 
 #: Rows for which a category pays the price of being picked, log N nats.
 PICKED = 3.0
-#: Weights of the judge: the intercept, log margins of worth, share of rows that another novel category would
-#: take, found in the second pass.
-COMMON, WORTH, TAKEN, LATE = 2.0, 1.65, -2.2, -1.5
+#: Weights of the judge: the intercept, log margins of worth, found in the second pass.
+COMMON, WORTH, LATE = 2.0, 1.65, -1.5
+#: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
+SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.57, 0.43
+#: How clearly a single row belongs to a category is bounded.
+CLEAR_BOUNDS = (0.02, 0.999)
 #: Found in the second pass, where the first surely found categories of one size.
 LATE_EVEN = -2.0
 #: Weight of the log size over the typical one, where the labelled categories are even and where they are
@@ -57,7 +65,7 @@ LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["Evidence", "Stream", "Worth", "worths"]
+__all__ = ["Evidence", "Stream", "Worth", "clearness", "worths"]
 
 
 class Worth(NamedTuple):
@@ -85,6 +93,9 @@ class Evidence(NamedTuple):
         Standard deviation of the logarithm of the labelled categories' sizes.
     even : float
         How sure it is, from 0 to 1, that the first pass found categories of one size.
+    chance : float
+        The share that other novel categories would take from a category of its own: that of novel ones among
+        all the others.
     """
 
     worth: Array
@@ -93,6 +104,7 @@ class Evidence(NamedTuple):
     late: Array
     spread: float
     even: float = 0.0
+    chance: float = 1.0
 
     @property
     def log_odds(self) -> Array:
@@ -102,7 +114,7 @@ class Evidence(NamedTuple):
         return np.asarray(
             COMMON
             + WORTH * self.worth
-            + TAKEN * self.taken
+            + np.log(self.chance) * self.taken
             + size_weight * np.maximum(self.size, SMALLEST_SIZE)
             + (LATE + LATE_EVEN * self.even) * self.late
         )
@@ -111,6 +123,11 @@ class Evidence(NamedTuple):
     def probability(self) -> Array:
         """Of being a category, whole and no piece of another, array (K,)."""
         return np.asarray(expit(self.log_odds))
+
+    def reliability(self, responsibility: Array) -> Array:
+        """Probability that each category stands for a class, array (K,), from its rows' membership (N, K)."""
+        clear = clearness(responsibility)
+        return np.asarray(expit(SURE + SURE_JUDGE * self.log_odds + SURE_CLEAR * clear))
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,6 +207,7 @@ class Stream:
             late,
             float(np.sqrt(self.labelled_variance)),
             even,
+            _chance(len(rows), cool.known_similarity.shape[1]),
         )
 
 
@@ -211,6 +229,20 @@ def worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, *,
     rows = mixture.weight.astype(np.float64) @ state.responsibility
     size = np.full(len(rows), rows.mean()) if even else rows
     return Worth(lost, rows, lost / (np.maximum(size, 1e-9) + chance))
+
+
+def clearness(responsibility: Array) -> Array:
+    """Mean log odds with which the rows of each category belong to it, array (K,); 0 where it has none."""
+    labels = hard_labels(responsibility)
+    novel = np.flatnonzero(labels >= 0)
+    bounded = np.clip(responsibility[novel, labels[novel]].astype(np.float64), *CLEAR_BOUNDS)
+    total = np.bincount(labels[novel], logit(bounded), minlength=responsibility.shape[1])
+    return np.asarray(total / np.maximum(np.bincount(labels[novel], minlength=responsibility.shape[1]), 1))
+
+
+def _chance(n_novel: int, n_known: int) -> float:
+    """Share of novel categories among all but one novel one; 1 where there is no other novel one."""
+    return (n_novel - 1) / (n_novel - 1 + n_known) if n_novel > 1 else 1.0
 
 
 def _taken(mixture: Mixture, state: MixtureState, similarity: Array) -> Array:
