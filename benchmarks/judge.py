@@ -5,16 +5,21 @@ VBCGCD_DATA=... python benchmarks/judge.py --seeds 2
 Candidates are all categories that a session weighs on its way to its answer. A candidate is right if its
 largest class is a novel one and no other candidate holds more rows of it. Earlier sessions have taught what
 they should have, so that mistakes do not pile up. The weights in `vbcgcd.discovery.worth` are those of two
-seeds, rounded; two that keep even categories whole (size and late, both "even") were raised by hand.
+seeds, rounded; two that keep even categories whole (size and late, both "even") were raised by hand, and so
+was that of the share of rows that others would take, to the 1 that it has in theory.
+
+Reliability is judged on whole streams, where mistakes do pile up: a category that was kept is right if it
+hits a class.
 """
 
 from __future__ import annotations
 
 import argparse
 import functools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -28,8 +33,10 @@ from vbcgcd.discovery.knowledge import Knowledge, learn_more
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.rows import SessionRows
 from vbcgcd.discovery.strategies import hard_labels
-from vbcgcd.discovery.worth import SMALLEST_SIZE, UNEVEN_LABELLED, Evidence, Stream
+from vbcgcd.discovery.worth import SMALLEST_SIZE, UNEVEN_LABELLED, Evidence, Stream, clearness
 from vbcgcd.study import Dataset
+from vbcgcd.study.scoring import outcome_of
+from vbcgcd.study.streams.run import Judge
 from vbcgcd.study.streams.shapes import STREAMS, StreamShape, make_stream
 
 MIXED = ("mixed",) * 5
@@ -40,11 +47,22 @@ SHAPES = (
     StreamShape("few labels", MIXED, labels=(5, 5), sizes=(5, 100)),
     StreamShape("small", MIXED, labels=(20, 60), sizes=(8, 30), known_share=0.7),
 )
+
+
+def shapes_of(n_classes: int) -> tuple[StreamShape, ...]:
+    """The shapes above, and streams with one and two novel classes in a session."""
+    one = StreamShape("one", ("mixed",) * (n_classes // 2), labels=(30, 60), sizes=(20, 100))
+    two = StreamShape("two", ("mixed",) * (n_classes // 4), labels=(10, 100), sizes=(10, 100))
+    return (*SHAPES, one, two)
+
+
 #: Sessions of each stream that are looked at.
 EVERY = 2
 #: Candidates of fewer rows are not judged.
 FEWEST_ROWS = 3
-COLUMNS = ("worth", "taken", "size, even", "size, uneven", "late", "late, even")
+COLUMNS = ("worth", "taken x log chance", "size, even", "size, uneven", "late", "late, even")
+#: Streams on which reliability is judged.
+STREAM_NAMES = ("uneven", "stream", "stream-even")
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,13 +133,39 @@ def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None
         uneven = min(evidence.spread / UNEVEN_LABELLED, 1.0)
         size = np.maximum(evidence.size, SMALLEST_SIZE)
         late = evidence.late * evidence.even
-        columns = (evidence.worth, evidence.taken, size * (1 - uneven), size * uneven, evidence.late, late)
+        taken = evidence.taken * np.log(evidence.chance)
+        columns = (evidence.worth, taken, size * (1 - uneven), size * uneven, evidence.late, late)
         weighed.append(np.column_stack(columns)[judged])
         right.append((first & (largest >= len(knowledge.posterior)))[judged])
     if not weighed or not sum(map(len, weighed)):
         return None
     evidence, right = np.concatenate(weighed), np.concatenate(right)
     return Candidates(evidence, right, np.full(len(right), 1 / np.sqrt(len(right))))
+
+
+def kept(data: Dataset, shape: str, seed: int) -> Candidates | None:
+    """Log odds and clearness of the categories that a stream keeps, and whether each hits a class."""
+    plan = make_stream(data.train_y, shape, seed=seed)
+    weighed: list[np.ndarray] = []
+    own = Evidence.reliability
+
+    def recorded(self: Evidence, responsibility: Any) -> Any:
+        weighed.append(np.column_stack([self.log_odds, clearness(responsibility)]))
+        return own(self, responsibility)
+
+    with patch.object(Evidence, "reliability", recorded):
+        classes = np.unique(data.train_y)
+        model = CategoryDiscoverer().fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
+        judge = Judge(plan.labelled, np.searchsorted(classes, plan.labelled))
+        right = list[bool]()
+        for session in plan.sessions:
+            record = model.discover(data.train_x[session.rows])
+            truth = np.searchsorted(classes, data.train_y[session.rows])
+            judge.judge(session.kind, outcome_of(record, model.classes_), truth)
+            right += [label in judge.stands_for for label in record.novel]
+    if not right:
+        return None
+    return Candidates(np.concatenate(weighed), np.array(right), np.full(len(right), 1 / len(right)))
 
 
 def fitted(parts: list[Candidates]) -> LogisticRegression:
@@ -136,32 +180,41 @@ def fitted(parts: list[Candidates]) -> LogisticRegression:
     return model
 
 
+def left_out(found: dict[str, Candidates], title: str, columns: tuple[str, ...]) -> None:
+    """How a regression fitted to the other datasets does on each, and the weights fitted to all."""
+    rows = []
+    for name, own in found.items():
+        model = fitted([part for other, part in found.items() if other != name])
+        probability = model.predict_proba(own.evidence)[:, 1]
+        scores = (roc_auc_score(own.right, probability), log_loss(own.right, probability))
+        shares = (f"{own.right.mean():.2f}", f"{probability.mean():.2f}")
+        rows.append((name, len(own.right), *shares, *(f"{s:.3f}" for s in scores)))
+    table(f"{title}, fitted to the other datasets", ("", "number", "right", "said", "AUC", "loss"), rows)
+    model = fitted(list(found.values()))
+    weights = [f"{w:.2f}" for w in (model.intercept_[0], *model.coef_[0])]
+    table(f"{title}: weights, all datasets", ("", "common", *columns), [("", *weights)])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first-seed", type=int, default=0)
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
-    found: dict[str, Candidates] = {}
+    weighed: dict[str, Candidates] = {}
+    kept_ones: dict[str, Candidates] = {}
     for name, data in datasets([]).items():
-        parts = [
-            part
-            for shape in SHAPES
-            for seed in seeds
-            for session in sessions(data, shape, seed)
-            if (part := candidates(*session)) is not None
-        ]
-        found[name] = Candidates(*(np.concatenate(column) for column in zip(*parts, strict=True)))
-    rows = []
-    for name, own in found.items():
-        model = fitted([part for other, part in found.items() if other != name])
-        probability = model.predict_proba(own.evidence)[:, 1]
-        scores = (roc_auc_score(own.right, probability), log_loss(own.right, probability))
-        rows.append((name, len(own.right), f"{own.right.mean():.2f}", *(f"{s:.3f}" for s in scores)))
-    table("A judge that was fitted to the other datasets", ("", "candidates", "right", "AUC", "loss"), rows)
-    model = fitted(list(found.values()))
-    weights = [f"{w:.2f}" for w in (model.intercept_[0], *model.coef_[0])]
-    table("Weights, all datasets", ("", "common", *COLUMNS), [("", *weights)])
+        shapes = shapes_of(len(np.unique(data.train_y)))
+        runs = (session for shape in shapes for seed in seeds for session in sessions(data, shape, seed))
+        weighed[name] = together(candidates(*session) for session in runs)
+        kept_ones[name] = together(kept(data, shape, seed) for shape in STREAM_NAMES for seed in seeds)
+    left_out(weighed, "A judge of candidates", COLUMNS)
+    left_out(kept_ones, "Reliability", ("judge", "clearness"))
+
+
+def together(parts: Iterable[Candidates | None]) -> Candidates:
+    present = [part for part in parts if part is not None]
+    return Candidates(*(np.concatenate(column) for column in zip(*present, strict=True)))
 
 
 if __name__ == "__main__":
