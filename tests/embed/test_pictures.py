@@ -90,7 +90,7 @@ def test_a_picture_of_too_many_pixels_or_bytes_is_refused_before_it_is_decoded(t
     monkeypatch.setenv("VBCGCD_MAX_PIXELS", "1199")
     Image.new("RGB", (40, 30)).save(tmp_path / "a.png")
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("it was decoded"))
-    with pytest.raises(ItemError, match="40 x 30 pixels, at most 1,199 .*VBCGCD_MAX_PIXELS"):
+    with pytest.raises(ItemError, match=r"40 x 30 pixels, at most 1,199 .*VBCGCD_MAX_PIXELS"):
         open_picture(tmp_path / "a.png")
     (tmp_path / "b.png").write_bytes(b"x" * (4 * 1199 + 1))
     for read in (open_picture, item_key):

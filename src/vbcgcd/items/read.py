@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.errors import InputError, MissingFileError
+from vbcgcd.errors import InputError, MissingFileError, reason_of
 from vbcgcd.items.folders import read_folder
 from vbcgcd.items.from_table import read_table
 from vbcgcd.items.items import Items, as_floats, as_labels, check_finite, check_kind
@@ -256,7 +256,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
             f"{path} holds pickled objects or is not a NumPy file; pickles can run code and are never "
             "loaded. Save arrays of numbers or strings."
         )
-    return InputError(f"{path} is not a complete NumPy file ({text}); write it again.")
+    return InputError(f"{path} is not a complete NumPy file ({reason_of(error)}); write it again.")
 
 
 def _kind_of(values: Array, source: str) -> str:
