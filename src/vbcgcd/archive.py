@@ -112,7 +112,8 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
         raise MissingFileError(f"There is no file {path}.") from None
     except (SafetensorError, OSError, json.JSONDecodeError) as error:
         raise InputError(
-            f"{path} is not a complete {kind} file ({reason_of(error)}); save it again from the model it came from."
+            f"{path} is not a complete {kind} file ({reason_of(error)}); save it again from the model it "
+            "came from."
         ) from None
     if meta.get("kind") != kind:
         raise InputError(f"{path} holds {meta.get('kind', 'something else')!r}, expected {kind!r}.")

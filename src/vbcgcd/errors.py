@@ -22,11 +22,11 @@ __all__ = [
 
 
 def reason_of(error: BaseException, longest: int = 200) -> str:
-    """What another library said, in one line for our own message; its class where it said nothing.
+    r"""What another library said, in one line for our own message; its class where it said nothing.
 
     Examples
     --------
-    >>> reason_of(ValueError("bad header\\nin file.c:17")), reason_of(KeyError())
+    >>> reason_of(ValueError("bad header\nin file.c:17")), reason_of(KeyError())
     ('bad header', 'KeyError')
     """
     lines = str(error).strip().splitlines()

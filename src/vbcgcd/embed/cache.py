@@ -110,11 +110,11 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 class VectorCache:
     """The cached vectors of one embedder.
 
-    Every ``put`` atomically writes one shard (a safetensors file with keys, vectors and their checksums) under
-    a name that no other process uses; readers see complete shards or none. ``close`` joins the shards of this
+    Every ``put`` atomically writes one shard (a safetensors file of keys, vectors and checksums) under a name
+    that no other process uses; readers see complete shards or none. ``close`` joins the shards of this
     process into one. A shard that is truncated, belongs to another embedder or has no checksums is ignored
     with a warning, and so is an entry that no longer has its checksum: it counts as not cached. Where nothing
-    can be written (a full disk, no permission), ``problem`` says so and embedding continues without the cache.
+    can be written (a full disk, no permission), ``problem`` says so and embedding goes on without the cache.
 
     Parameters
     ----------
