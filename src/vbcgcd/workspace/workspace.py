@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +19,19 @@ from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.commands import categories as change
 from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
+from vbcgcd.workspace.commands.relocating import relocate_sources
 from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, learn_draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.imports import import_workspace
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
-from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.log.transfer import export_to
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Key, Snapshot
+from vbcgcd.workspace.trust import check_embedder_setting
 
 __all__ = ["Workspace"]
 
@@ -127,9 +131,13 @@ class Workspace:
         return cls(path, **options)
 
     @classmethod
-    def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
-        """Make a workspace from an exported file, in a folder that is empty or does not exist."""
-        import_from(Path(file), Path(path).absolute())
+    def import_(cls, file: PathLike, path: PathLike, *, trust: bool = False, **options: Any) -> Workspace:
+        """Make a workspace from an exported file, in a folder that is empty or does not exist.
+
+        Files that the sessions name are not opened until `relocate` says where they are, nor is an embedder
+        that the file chose until `configure` confirms it; with ``trust``, for a file of your own, both are.
+        """
+        import_workspace(Path(file), Path(path).absolute(), trust=trust)
         return cls(path, **options)
 
     def learn(
@@ -329,11 +337,20 @@ class Workspace:
     seedlings = query(queries.list_seedlings)
     item_contents = query(queries.item_contents)
     overview = query(queries.overview)
+    sources = query(queries.list_sources)
     report = query(write_report)
 
     def verify(self) -> int:
         """Check every file against its digest; returns the number of files."""
         return self._store.verify()
+
+    def relocate(self, old: PathLike, new: PathLike) -> tuple[values.SourceInfo, ...]:
+        """Say where the user's own files are now, so that their texts and pictures can be shown.
+
+        Sessions that name ``old``, or a file in the folder ``old``, find it at ``new``. Returns all sources.
+        """
+        self._snapshot = relocate_sources(self.snapshot(), old, new)
+        return self.sources()
 
     def check_target(self, path: PathLike) -> None:
         """Raise `InputError` unless a file can be written to ``path`` without harm to the workspace."""
@@ -371,7 +388,8 @@ class Workspace:
     def _batch(
         self, now: Snapshot, data: Any, columns: Mapping[str, Any], progress: Progress = None, **options: Any
     ) -> Batch:
-        embedding = Embedding(now.state, self._embedder, self._cache, progress)
+        check = partial(check_embedder_setting, now)
+        embedding = Embedding(now.state, self._embedder, self._cache, progress, check)
         return embedding.load(data, columns, **options)
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
