@@ -12,7 +12,7 @@ from typing import Any
 
 from vbcgcd.errors import InputError, reason_of
 from vbcgcd.workspace.config import DEFAULTS, check_config
-from vbcgcd.workspace.imports.schema import ABOUT_SHAPE, COMMIT_SHAPE, HEAD_SHAPE, SESSION_SUMMARY
+from vbcgcd.workspace.imports.schema import COMMIT_SHAPE, HEAD_SHAPE, SESSION_SUMMARY, check_about
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD, SESSIONS, Commit, record_of
 from vbcgcd.workspace.log.files import MODEL, SEEDLINGS, SEGMENT, TABLE
 from vbcgcd.workspace.log.store import Store
@@ -26,7 +26,7 @@ def check_shapes(archive: zipfile.ZipFile) -> None:
 
     The members were checked before; nothing was unpacked yet, and no path that a record names is touched.
     """
-    ABOUT_SHAPE(ABOUT, _read(archive, ABOUT))
+    check_about(ABOUT, _read(archive, ABOUT))
     head = _read(archive, HEAD)
     HEAD_SHAPE(HEAD, head)
     sizes: dict[str, dict[str, int]] = {}

@@ -28,7 +28,7 @@ WIDEST = 100_000
 #: Levels to which lists and objects may be nested.
 DEEPEST = 20
 
-__all__ = ["ABOUT_SHAPE", "COMMIT_SHAPE", "HEAD_SHAPE", "SESSION_SUMMARY"]
+__all__ = ["COMMIT_SHAPE", "HEAD_SHAPE", "SESSION_SUMMARY", "check_about"]
 
 _NAME, _ID, _SHARE = text(1000, shortest=1), whole(), optional(number(0, 1.001))
 
@@ -75,7 +75,7 @@ def _object(where: str, value: Any) -> None:
 
 
 _SHA256 = text(64, shortest=64)
-ABOUT_SHAPE = record(
+_ABOUT = record(
     {
         "format": choice(FORMAT),
         "version": _version,
@@ -85,6 +85,14 @@ ABOUT_SHAPE = record(
     },
     required=("format", "version", "created", "release"),
 )
+
+
+def check_about(where: str, value: Any) -> None:
+    """The shape of workspace.json; other releases may have more to say."""
+    _object(where, value)
+    _ABOUT(where, value)
+
+
 HEAD_SHAPE = record({"commit": whole(1, MOST_COMMITS), "sha256": _SHA256}, required=("commit", "sha256"))
 _CATEGORY = record(
     {
@@ -166,6 +174,13 @@ _SUMMARY_FIELDS: dict[str, Check] = {
     "before": text(1000),
 }
 _SUMMARY = record(_SUMMARY_FIELDS)
+
+
+def _any_summary(where: str, value: Any) -> None:
+    _object(where, value)  # fields of other releases too
+    _SUMMARY(where, value)
+
+
 SESSION_SUMMARY = record(_SUMMARY_FIELDS, required=("rows", "counts", "novel"))
 COMMIT_SHAPE = record(
     {
@@ -175,7 +190,7 @@ COMMIT_SHAPE = record(
         "parent": optional(_SHA256),
         "parameters": _object,
         "changes": _CHANGES,
-        "summary": _SUMMARY,
+        "summary": _any_summary,
         "files": mapping_of(
             choice(*FILES),
             record(
