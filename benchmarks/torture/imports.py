@@ -243,22 +243,24 @@ def mutate_bytes(members: Members, rng: np.random.Generator) -> Members:
 
 
 def mangled(data: bytes, rng: np.random.Generator) -> bytes:
-    """Some bytes flipped, cut out, repeated or replaced."""
+    """A few bytes flipped, cut out, repeated or replaced; sometimes the end is missing."""
     out = bytearray(data)
-    for _ in range(rng.integers(1, 6)):
-        place, how = int(rng.integers(len(out) + 1)), rng.integers(5)
-        if how == 0 and out:
+    for _ in range(rng.integers(1, 4)):
+        place, how = int(rng.integers(len(out) + 1)), rng.integers(12)
+        if how < 6 and out:
             out[place % len(out)] ^= 1 << int(rng.integers(8))
-        elif how == 1:
-            out[place : place + int(rng.integers(1, 40))] = b""
-        elif how == 2:
-            out[place:place] = rng.integers(0, 256, int(rng.integers(1, 20)), dtype=np.uint8).tobytes()
-        elif how == 3:
-            out[place:] = b""
-        elif out:
+        elif how < 8:
+            out[place : place + int(rng.integers(1, 12))] = b""
+        elif how < 9:
+            out[place:place] = rng.integers(0, 256, int(rng.integers(1, 12)), dtype=np.uint8).tobytes()
+        elif how < 10:
+            out[place:place] = out[place : place + int(rng.integers(1, 60))]
+        elif how < 11 and out:
             out[place : place + 4] = rng.choice(
                 [b"\xff\xff\xff\xff", b"\x00" * 4, b"\xff\xff\xff\x7f", b'"[{,']
             )
+        elif rng.integers(3) == 0:
+            out[place:] = b""
     return bytes(out)
 
 
@@ -338,6 +340,8 @@ def attempt(data: bytes, folder: Path, rng: np.random.Generator) -> str:
         except VbcgcdError as error:
             left = [path.name for path in folder.iterdir() if path != file]
             outcome = "left behind" if left else "several lines" if "\n" in str(error) else "refused"
+            if outcome != "refused":
+                print(outcome, left, repr(error))
         else:
             exercise(workspace, folder, rng)
             outcome = "accepted"

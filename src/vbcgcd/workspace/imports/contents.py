@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.sound import check_knowledge, check_posterior
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, reason_of
 from vbcgcd.workspace.imports.shapes import list_of, mapping_of, record, text
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import (
@@ -63,8 +63,10 @@ def check_contents(snapshot: Snapshot) -> None:
         for name in sorted(commit.files, key=list(checks).index):  # models first: the others are like them
             try:
                 checks[name](snapshot, commit)
-            except InputError as error:
-                raise InputError(f"{name} of commit {commit.number}: {error}") from None
+            except Exception as error:
+                if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
+                    raise  # the machine, not the file
+                raise InputError(f"{name} of commit {commit.number}: {reason_of(error, 400)}") from None
         snapshot._memory.contents.clear()
 
 
