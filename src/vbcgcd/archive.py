@@ -22,7 +22,15 @@ Array = NDArray[Any]
 
 META = "vbcgcd"
 
-__all__ = ["META", "archive_bytes", "atomic_file", "read_archive", "sync_folder", "write_archive"]
+__all__ = [
+    "META",
+    "archive_bytes",
+    "atomic_file",
+    "read_archive",
+    "sync_folder",
+    "utf8_path",
+    "write_archive",
+]
 
 
 @contextmanager
@@ -105,7 +113,7 @@ def write_archive(
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Array], Any]:
     """Arrays and values of an archive of this kind and version."""
     try:
-        with safe_open(_utf8_path(path), framework="numpy") as archive:
+        with safe_open(utf8_path(path), framework="numpy") as archive:
             meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
     except FileNotFoundError:
@@ -130,11 +138,12 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
     return arrays, meta["values"]
 
 
-def _utf8_path(path: str | os.PathLike[str]) -> str:
+def utf8_path(path: str | os.PathLike[str]) -> str:
+    """The path as text, or one clear error: safetensors opens only names that are UTF-8."""
     try:
         os.fspath(path).encode("utf-8")
     except UnicodeEncodeError:
         raise InputError(
-            f"{os.fsencode(path)!r} cannot be read: its name is not UTF-8; rename the file or its folder."
+            f"{os.fsencode(path)!r} cannot be used: its name is not UTF-8; rename it or its folder."
         ) from None
     return os.fspath(path)

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vbcgcd.archive import utf8_path
 from vbcgcd.checks import check_number
 from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
@@ -122,7 +123,7 @@ class Workspace:
         check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
-        Store.create(Path(path).absolute(), draft)
+        Store.create(Path(utf8_path(Path(path).absolute())), draft)
         return cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout)
 
     @classmethod
@@ -134,10 +135,10 @@ class Workspace:
     def import_(cls, file: PathLike, path: PathLike, *, trust: bool = False, **options: Any) -> Workspace:
         """Make a workspace from an exported file, in a folder that is empty or does not exist.
 
-        Files that the sessions name are not opened until `relocate` says where they are, nor is an embedder
-        that the file chose until `configure` confirms it; with ``trust``, for a file of your own, both are.
+        Unless you ``trust`` the file, the data that it names is not opened until you `relocate` it, nor an
+        embedder that it chose until you `configure` it.
         """
-        import_workspace(Path(file), Path(path).absolute(), trust=trust)
+        import_workspace(Path(file), Path(utf8_path(Path(path).absolute())), trust=trust)
         return cls(path, **options)
 
     def learn(
@@ -206,15 +207,14 @@ class Workspace:
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
-        """Name a category with any text of one line that no other live category has."""
+        """Name a category with a text of one line that looks like no other live category's name."""
         with self._writing("rename") as now:
             return change.category_result(self._commit(change.rename_draft(now, key, name)))
 
     def merge(self, keys: Sequence[Key], name: str | None = None) -> values.CategoryResult:
         """Make one new category of several, exactly: their sufficient statistics add.
 
-        The merged ones retire and point to it. Without ``name`` it takes over the best name: one given by
-        the user, else a label, else that of the largest.
+        The merged ones retire and point to it. By default its name is the user's, a label, or the largest's.
         """
         with self._writing("merge") as now:
             return change.category_result(self._commit(change.merge_draft(now, keys, name)))
@@ -258,10 +258,7 @@ class Workspace:
             return change.category_result(self._commit(change.drop_draft(now, key)))
 
     def undo(self, *, commit: int | None = None) -> values.UndoResult:
-        """Take back the last command in effect; another undo takes back the one before it.
-
-        With ``commit``, take back this command and no other: an error if another one came after it.
-        """
+        """Take back the last command in effect; with ``commit``, this one and no other."""
         with self._writing("undo") as now:
             return undo_result(self._commit(undo_draft(now, commit)), now)
 
@@ -345,10 +342,7 @@ class Workspace:
         return self._store.verify()
 
     def relocate(self, old: PathLike, new: PathLike) -> tuple[values.SourceInfo, ...]:
-        """Say where the user's own files are now, so that their texts and pictures can be shown.
-
-        Sessions that name ``old``, or a file in the folder ``old``, find it at ``new``. Returns all sources.
-        """
+        """Say that the files or folders which sessions call ``old`` are at ``new``; returns all sources."""
         self._snapshot = relocate_sources(self.snapshot(), old, new)
         return self.sources()
 
@@ -377,8 +371,7 @@ class Workspace:
 
     def __repr__(self) -> str:
         now = self._snapshot
-        name, n_live = type(self).__name__, len(now.state.ids)
-        return f"{name}({str(self.path)!r}, {n_live} categories, commit {now.head.number})"
+        return f"Workspace({str(self.path)!r}, {len(now.state.ids)} categories, commit {now.head.number})"
 
     @contextmanager
     def _writing(self, command: str) -> Iterator[Snapshot]:
