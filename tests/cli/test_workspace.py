@@ -169,7 +169,7 @@ def test_stdout_of_json_is_utf8_where_the_stream_is(run, animals):
 
 def test_an_import_names_its_sources_and_opens_them_where_the_user_says(run, run_json, animals, place):
     run("export", "../animals.zip")
-    run("import", "../animals.zip", "../copy")
+    assert "vbcgcd relocate" in run("import", "../animals.zip", "../copy").output
     sources = run_json("relocate", "-w", "../copy")["sources"]
     assert [Path(source["path"]).name for source in sources] == ["labelled.npz", "batch.npz"]
     assert {source["place"] for source in sources} == {None}
@@ -184,7 +184,7 @@ def test_an_import_names_its_sources_and_opens_them_where_the_user_says(run, run
 
 def test_an_import_of_ones_own_file_can_be_trusted(run, run_json, animals):
     run("export", "../animals.zip")
-    run("import", "../animals.zip", "../copy", "--trust")
+    assert "relocate" not in run("import", "../animals.zip", "../copy", "--trust").output
     assert all(source["place"] for source in run_json("relocate", "-w", "../copy")["sources"])
 
 

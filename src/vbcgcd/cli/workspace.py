@@ -150,10 +150,12 @@ def import_(
     from vbcgcd.show import sessions as show
     from vbcgcd.workspace import Workspace
 
-    values = _status(Workspace.import_(file, a.new_folder(name), trust=trust))
+    here = Workspace.import_(file, a.new_folder(name), trust=trust)
+    values = _status(here)
     head = Text(f"Imported {one_line(file)}.")
-    go = f"cd {shlex.quote(str(name))}"
-    finish(values, as_json, lambda: Group(head, Text(), show.status(values)), steps=[go, *values["next"]])
+    closed = any(source.place is None for source in here.sources())
+    steps = [f"cd {shlex.quote(str(name))}", *values["next"], *(["vbcgcd relocate"] if closed else [])]
+    finish(values, as_json, lambda: Group(head, Text(), show.status(values)), steps=steps)
 
 
 @errors_are_messages
