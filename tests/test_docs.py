@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [*(ROOT / name for name in ("README.md", "SECURITY.md")), *sorted((ROOT / "docs").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
@@ -24,6 +24,12 @@ def test_links_between_documents_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
         if "://" not in target:
             assert (page.parent / target).exists(), target
+
+
+def test_every_promise_names_a_test_that_exists():
+    names = re.findall(r"`(tests/[^`]+)`", (ROOT / "SECURITY.md").read_text())
+    assert len(names) > 8
+    assert all((ROOT / name).exists() for name in names)
 
 
 def test_command_line_reference_is_current(tmp_path):

@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vbcgcd import CategoryDiscoverer
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE, appended, new_labels, reject_label, with_unassigned
 
@@ -133,3 +134,22 @@ def test_unassigned_rows_have_an_answer_that_is_no_label(classes, answer):
 def test_labels_stay_as_they_are_where_all_rows_are_assigned():
     labels = np.array([3, 255], dtype=np.uint8)
     assert with_unassigned(labels, np.zeros(2, dtype=bool), labels) is labels
+
+
+def test_novel_categories_of_negative_numbers_are_never_the_mark_for_none():
+    assert new_labels(np.array([-3.0, -2.0]), 2, 0).tolist() == [0.0, 1.0]
+    assert new_labels(np.array([-3, -2]), 2, 0).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("labels", [["none of these", "cat", "dog"], [-1, -2, 5], [-1.0, -2.0, 5.0]])
+def test_unassigned_rows_are_told_from_a_category_that_is_called_like_them(labels):
+    rng = np.random.default_rng(0)
+    means = 9 * np.eye(4)
+    codes = np.repeat(np.arange(3), 30)
+    model = CategoryDiscoverer(n_components=3, prior_strength=20.0)
+    model.fit(means[codes] + rng.normal(size=(90, 4)), np.array(labels)[codes])
+    batch = np.concatenate([means[codes] + rng.normal(size=(90, 4)), 40 * rng.normal(size=(12, 4))])
+    record = model.discover(batch)
+    assert record.unassigned == record.is_unassigned_.sum() > 0
+    assert not np.isin(record.labels_[record.is_unassigned_], model.classes_).any()
+    assert np.isin(record.labels_[~record.is_unassigned_], model.classes_).all()

@@ -1,7 +1,10 @@
 import functools
 import importlib.metadata
+import re
 import subprocess
 import sys
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -92,3 +95,19 @@ def test_errors_are_of_the_kinds_users_expect():
     for kind in (vbcgcd.NotFittedError, NotFittedError, ValueError, AttributeError):
         with pytest.raises(kind):
             vbcgcd.CategoryDiscoverer().predict([[0.0]])
+
+
+def test_the_lock_pins_every_development_package_with_hashes():
+    root = Path(__file__).parents[1]
+    text = (root / "requirements-dev.lock").read_text()
+    assert "://" not in text
+    entries = re.split(r"\n(?=[a-z0-9])", text.split("\n", 2)[2])
+    pinned = {re.match(r"([a-z0-9.-]+)==", entry)[1] for entry in entries if entry.strip()}
+    assert all("--hash=sha256:" in entry for entry in entries if entry.strip())
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    wanted = [
+        *project["dependencies"],
+        *(p for part in project["optional-dependencies"].values() for p in part),
+    ]
+    names = {re.match(r"[A-Za-z0-9.-]+", line)[0].lower() for line in wanted} - {"vbcgcd"}
+    assert names <= pinned

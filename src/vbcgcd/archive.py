@@ -13,16 +13,24 @@ from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.numpy import save
 
-from vbcgcd.errors import DiskError, InputError, MissingFileError
+from vbcgcd.errors import DiskError, InputError, MissingFileError, reason_of
 
 Array = NDArray[Any]
 
 META = "vbcgcd"
 
-__all__ = ["META", "archive_bytes", "atomic_file", "read_archive", "sync_folder", "write_archive"]
+__all__ = [
+    "META",
+    "archive_bytes",
+    "atomic_file",
+    "read_archive",
+    "sync_folder",
+    "utf8_path",
+    "write_archive",
+]
 
 
 @contextmanager
@@ -105,19 +113,37 @@ def write_archive(
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Array], Any]:
     """Arrays and values of an archive of this kind and version."""
     try:
-        with safe_open(str(path), framework="numpy") as archive:
+        with safe_open(utf8_path(path), framework="numpy") as archive:
             meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
     except FileNotFoundError:
         raise MissingFileError(f"There is no file {path}.") from None
-    except (SafetensorError, OSError, json.JSONDecodeError) as error:
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file can fail in any way
         raise InputError(
-            f"{path} is not a complete {kind} file ({error}); save it again from the model it came from."
+            f"{path} is not a complete {kind} file ({reason_of(error)}); save it again from the model it "
+            "came from."
         ) from None
-    if meta.get("kind") != kind:
-        raise InputError(f"{path} holds {meta.get('kind', 'something else')!r}, expected {kind!r}.")
-    if meta["version"] > version:
+    if not isinstance(meta, dict) or meta.get("kind") != kind:
+        content = meta.get("kind", "something else") if isinstance(meta, dict) else "something else"
+        raise InputError(f"{path} holds {str(content)[:40]!r}, expected {kind!r}.")
+    found = meta.get("version")
+    if type(found) is not int or found < 1 or "values" not in meta:
+        raise InputError(f"{path} has no format version; it is not a complete {kind} file.")
+    if found > version:
         raise InputError(
-            f"{path} has format version {meta['version']}, this release reads up to {version}; update vbcgcd."
+            f"{path} has format version {found}, this release reads up to {version}; update vbcgcd."
         )
     return arrays, meta["values"]
+
+
+def utf8_path(path: str | os.PathLike[str]) -> str:
+    """The path as text, or one clear error: safetensors opens only names that are UTF-8."""
+    try:
+        os.fspath(path).encode("utf-8")
+    except UnicodeEncodeError:
+        raise InputError(
+            f"{os.fsencode(path)!r} cannot be used: its name is not UTF-8; rename it or its folder."
+        ) from None
+    return os.fspath(path)

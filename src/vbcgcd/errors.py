@@ -17,7 +17,20 @@ __all__ = [
     "VbcgcdError",
     "WorkspaceBusy",
     "WorkspaceDamaged",
+    "reason_of",
 ]
+
+
+def reason_of(error: BaseException, longest: int = 200) -> str:
+    r"""What another library said, in one line for our own message; its class where it said nothing.
+
+    Examples
+    --------
+    >>> reason_of(ValueError("bad header\nin file.c:17")), reason_of(KeyError())
+    ('bad header', 'KeyError')
+    """
+    lines = str(error).strip().splitlines()
+    return lines[0].strip()[:longest].rstrip(".") if lines else type(error).__name__
 
 
 class VbcgcdError(Exception):

@@ -52,7 +52,8 @@ def new_labels(classes: Array, n_novel: int, n_discovered: int) -> Array:
                 f"The label {classes.max()} is too large to number novel categories after it; use smaller "
                 "numbers or strings."
             )
-        return np.floor(classes.max()) + 1 + np.arange(n_novel, dtype=classes.dtype)
+        first = max(np.floor(classes.max()) + 1, 0.0)  # never -1, which stands for none of them
+        return first + np.arange(n_novel, dtype=classes.dtype)
     if classes.dtype.kind not in "UTO":
         raise InputError(
             f"Novel categories can only be numbered after integer or string labels, got {classes.dtype}; "

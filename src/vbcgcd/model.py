@@ -20,12 +20,12 @@ from vbcgcd.discovery.knowledge import (
     is_rejected,
     learn_more,
     log_probabilities,
-    read_model,
     write_model,
 )
 from vbcgcd.discovery.options import Options, check_n_novel, check_reject, init_from, parameters_of
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.session import run_session
+from vbcgcd.discovery.sound import read_sound_model
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
@@ -314,7 +314,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> CategoryDiscoverer:
         """A model from a file that `save` wrote: it predicts and discovers as before; see there."""
-        knowledge, classes, births, values = read_model(path)
+        knowledge, classes, births, values = read_sound_model(path, cls._get_param_names())
         model = cls(**values["params"])
         model.knowledge_ = knowledge
         model.classes_, model.births_ = classes, births

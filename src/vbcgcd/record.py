@@ -144,7 +144,8 @@ class SessionRecord:
         Whether it was undone since.
     labels_ : array (N,)
         Category of each row: the best novel one if the row is novel with a probability of at least one half,
-        else the best known one; -1 or "none of these", as `predict` answers, where it is unassigned. Like the
+        else the best known one; -1 or "none of these", as `predict` answers, where it is unassigned. If that
+        is the label of a category, another mark stands for it, so select rows by `is_unassigned_`. Like the
         next two it is not part of the JSON form, and empty in a record that was read from disk.
     probabilities_ : array (N, K)
         Probability of each category, in the order in which categories were learned. What a row lacks to 1 is
@@ -214,6 +215,11 @@ class SessionRecord:
     def known_rows(self) -> int:
         """Rows of categories that were known before."""
         return self.rows - self.novel_rows - self.unassigned
+
+    @property
+    def is_unassigned_(self) -> Array:
+        """Whether each row of ``labels_`` is unassigned, boolean array (N,), whatever the labels are."""
+        return ~np.isin(self.labels_, np.array(list(self.counts), dtype=self.labels_.dtype))
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, without the arrays of single rows."""

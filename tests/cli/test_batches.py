@@ -1,5 +1,6 @@
 import csv
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -217,3 +218,11 @@ def test_interrupted_work_leaves_the_workspace_as_it_was(run, animals, tree, mon
     before = tree(animals)
     assert "Interrupted" in run("discover", "../batch.npz", "--again", code=130).output
     assert tree(animals) == before
+
+
+def test_a_csv_starts_no_formula_unless_it_is_asked_for(run, animals):
+    run("categories", "rename", 0, "=1+1")
+    run("predict", "../probe.npz", "-o", "safe.csv")
+    run("predict", "../probe.npz", "-o", "raw.csv", "--raw-cells")
+    assert ",'=1+1," in Path("safe.csv").read_text()
+    assert ",=1+1," in Path("raw.csv").read_text()

@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -164,3 +165,29 @@ def test_a_terminal_that_knows_only_ascii_gets_escapes(animals):
 def test_stdout_of_json_is_utf8_where_the_stream_is(run, animals):
     run("categories", "rename", 3, "鶏")
     assert "鶏" in run("categories", "--json").stdout
+
+
+def test_an_import_names_its_sources_and_opens_them_where_the_user_says(run, run_json, animals, place):
+    run("export", "../animals.zip")
+    assert "vbcgcd relocate" in run("import", "../animals.zip", "../copy").output
+    sources = run_json("relocate", "-w", "../copy")["sources"]
+    assert [Path(source["path"]).name for source in sources] == ["labelled.npz", "batch.npz"]
+    assert {source["place"] for source in sources} == {None}
+    assert "2 paths not opened" in words(run("relocate", "-w", "../copy"))
+    old = str(Path(sources[0]["path"]).parent)
+    moved = run_json("relocate", old, str(place), "-w", "../copy")["sources"]
+    assert [source["place"] for source in moved] == [str(place / n) for n in ("labelled.npz", "batch.npz")]
+    assert "not opened" not in words(run("relocate", "-w", "../copy"))
+    assert "both" in run("relocate", old, "-w", "../copy", code=2).stderr
+    assert "No session names" in run("relocate", "/elsewhere", str(place), "-w", "../copy", code=2).stderr
+
+
+def test_an_import_of_ones_own_file_can_be_trusted(run, run_json, animals):
+    run("export", "../animals.zip")
+    assert "relocate" not in run("import", "../animals.zip", "../copy", "--trust").output
+    assert all(source["place"] for source in run_json("relocate", "-w", "../copy")["sources"])
+
+
+def test_a_workspace_without_files_says_so(run, place):
+    run("init", "w")
+    assert "No session names a file" in words(run("relocate", "-w", "w"))

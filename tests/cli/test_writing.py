@@ -1,5 +1,7 @@
+import csv
 import errno
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -40,3 +42,40 @@ def test_a_full_disk_is_an_error_of_the_disk(place, monkeypatch):
         write_predictions(None, Path("out.csv"))
     assert error.value.cause.errno == errno.ENOSPC
     assert "out.csv" in str(error.value)
+
+
+FORMULAS = [
+    "=1+1",
+    "+1+cmd|' /C calc'!A0",
+    "-2+3",
+    "@SUM(A1)",
+    "\t=1",
+    "\r=1",
+    "＝1",
+    "=",
+    "-",
+    "--1",
+    "-\r=2",
+]
+HARMLESS = ["-1", "+4.5", "-1e-3", "cat", "", "1=1", "'=1", "a\r=1", "a\n=1"]
+
+
+def cells(place, text, **options):
+    """What comes back of a text and a number in a CSV."""
+    answers = SimpleNamespace(rows=lambda: iter([{"name": text, "probability": -0.25, "category": -1}]))
+    write_predictions(answers, place / "out.csv", **options)
+    with (place / "out.csv").open(encoding="utf-8", newline="") as file:
+        [row] = csv.DictReader(file)
+    assert (row["probability"], row["category"]) == ("-0.25", "-1")
+    return row["name"]
+
+
+@pytest.mark.parametrize("text", FORMULAS)
+def test_no_cell_starts_a_formula(place, text):
+    assert cells(place, text) == f"'{text}"
+    assert cells(place, text, raw_cells=True) == text
+
+
+@pytest.mark.parametrize("text", HARMLESS)
+def test_numbers_and_other_texts_stay_as_they_are(place, text):
+    assert cells(place, text) == text

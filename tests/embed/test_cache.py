@@ -3,6 +3,7 @@ import os
 import subprocess
 import sys
 import time
+import warnings
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vbcgcd.archive import archive_bytes
 from vbcgcd.embed import cache as cache_module
 from vbcgcd.embed.cache import (
     KEY_BYTES,
@@ -22,6 +24,7 @@ from vbcgcd.embed.cache import (
     view_key,
 )
 from vbcgcd.embed.protocol import ItemError
+from vbcgcd.embed.run import embed_items
 
 
 @given(st.text(), st.text())
@@ -121,14 +124,18 @@ def test_without_close_nothing_is_lost(tmp_path):
     assert len(VectorCache(tmp_path, "f", 2)) == 5
 
 
-@pytest.mark.parametrize("damage", ["half", "empty", "foreign", "other embedder", "other width"])
+@pytest.mark.parametrize(
+    "damage", ["half", "empty", "foreign", "other embedder", "other width", "no checksums"]
+)
 def test_bad_shards_are_passed_over_with_a_warning(tmp_path, damage):
     good = VectorCache(tmp_path, "f", 2)
     good.put(keys(0, 3), rows(0, 3))
     VectorCache(tmp_path, "g", 2).put(keys(3, 6), rows(3, 6))
     VectorCache(tmp_path, "h", 3).put(keys(3, 6), np.ones((3, 3), dtype=np.float32))
     whole = shards(good.folder)[0].read_bytes()
+    plain = {"keys": np.zeros((1, KEY_BYTES), dtype=np.uint8), "vectors": rows(0, 1)}
     contents = {
+        "no checksums": archive_bytes("embeddings", 1, plain, {"fingerprint": "f"}),
         "half": whole[: len(whole) // 2],
         "empty": b"",
         "foreign": b"not a shard at all",
@@ -140,6 +147,39 @@ def test_bad_shards_are_passed_over_with_a_warning(tmp_path, damage):
         again = VectorCache(tmp_path, "f", 2)
     np.testing.assert_array_equal(again.get(keys(0, 3))[0], rows(0, 3))
     assert not again.get(keys(3, 6))[1].any()
+
+
+def test_every_flipped_bit_is_noticed(tmp_path):
+    """A flipped bit may cost a computation, but it never changes an answer."""
+    first = VectorCache(tmp_path, "f", 2)
+    first.put(keys(0, 4), rows(0, 4))
+    [shard] = shards(tmp_path)
+    whole, lost = shard.read_bytes(), 0
+    for bit in range(0, 8 * len(whole), 7):
+        flipped = bytearray(whole)
+        flipped[bit // 8] ^= 1 << bit % 8
+        shard.write_bytes(flipped)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            vectors, hits = VectorCache(tmp_path, "f", 2).get(keys(0, 4))
+        np.testing.assert_array_equal(vectors[hits], rows(0, 4)[hits])
+        lost += not hits.all()
+    assert lost > len(whole) / 2
+
+
+def test_a_damaged_entry_is_computed_again_and_stays_whole(tmp_path, counting, pictures, things):
+    items = things("image", list(pictures))
+    before = embed_items(items, counting(), cache=tmp_path)
+    [shard] = shards(tmp_path)
+    data = bytearray(shard.read_bytes())
+    place = data.index(before.vectors[5].tobytes())
+    data[place + 2] ^= 0x40
+    shard.write_bytes(data)
+    with pytest.warns(UserWarning, match="1 cached embeddings .* computed again"):
+        again = embed_items(items, counting(), cache=tmp_path)
+    assert (again.computed, again.reused) == (1, len(pictures) - 1)
+    np.testing.assert_array_equal(again.vectors, before.vectors)
+    assert embed_items(items, counting(), cache=tmp_path).computed == 0
 
 
 def test_shards_joined_by_another_process_are_found_again(tmp_path):
@@ -191,7 +231,7 @@ def test_a_full_disk_is_noted_and_leaves_nothing_half_written(tmp_path, monkeypa
 
 
 def test_a_folder_that_cannot_be_made_is_noted(tmp_path):
-    (tmp_path / "embeddings").write_text("a file where a folder should be")
+    (tmp_path / cache_module.FOLDER).write_text("a file where a folder should be")
     mine = VectorCache(tmp_path, "f", 2)
     assert "not cached" in mine.problem
     assert len(mine) == 0

@@ -1,12 +1,16 @@
+import os
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from PIL import Image
+from PIL import EpsImagePlugin, Image
 
-from vbcgcd.embed.pictures import Augmentation, open_picture
+from vbcgcd.embed.cache import item_key
+from vbcgcd.embed.pictures import MOST_PIXELS, Augmentation, most_pixels, open_picture
 from vbcgcd.embed.protocol import ItemError
 from vbcgcd.errors import InputError
+from vbcgcd.items.cells import PICTURES
 
 COLOURS = np.random.default_rng(0).integers(0, 256, (5, 7, 3), dtype=np.uint8)
 
@@ -60,6 +64,59 @@ def test_absent_files_and_odd_arrays(tmp_path):
     for bad in (COLOURS.astype(float), COLOURS[None], COLOURS[..., :2], COLOURS[:0]):
         with pytest.raises(ItemError):
             open_picture(bad)
+
+
+POSTSCRIPT = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 20 20\n%%EndComments\nshowpage\n%%EOF\n"
+
+
+def test_postscript_never_reaches_ghostscript(tmp_path, monkeypatch):
+    def ran(*args, **kwargs):
+        raise AssertionError("Ghostscript was asked")
+
+    monkeypatch.setattr(EpsImagePlugin, "Ghostscript", ran)
+    (tmp_path / "x.png").write_bytes(POSTSCRIPT)
+    with pytest.raises(ItemError, match="not a picture"):
+        open_picture(tmp_path / "x.png")
+
+
+def test_every_listed_extension_is_opened(tmp_path):
+    for extension in PICTURES:
+        path = tmp_path / f"x{extension}"
+        Image.fromarray(COLOURS if extension != ".pgm" else COLOURS[..., 0]).save(path)
+        assert open_picture(path).size == (7, 5)
+
+
+def test_a_picture_of_too_many_pixels_or_bytes_is_refused_before_it_is_decoded(tmp_path, monkeypatch):
+    monkeypatch.setenv("VBCGCD_MAX_PIXELS", "1199")
+    Image.new("RGB", (40, 30)).save(tmp_path / "a.png")
+    monkeypatch.setattr("PIL.ImageFile.ImageFile.load", lambda self: pytest.fail("it was decoded"))
+    with pytest.raises(ItemError, match=r"40 x 30 pixels, at most 1,199 .*VBCGCD_MAX_PIXELS"):
+        open_picture(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"x" * (4 * 1199 + 1))
+    for read in (open_picture, item_key):
+        with pytest.raises(ItemError, match="4,797 bytes, at most 4,796"):
+            read(tmp_path / "b.png")
+
+
+def test_the_limit_can_be_raised_and_must_be_a_number(tmp_path, monkeypatch):
+    Image.fromarray(COLOURS).save(tmp_path / "a.png")
+    assert most_pixels() == MOST_PIXELS
+    monkeypatch.setenv("VBCGCD_MAX_PIXELS", "1000000000")
+    assert open_picture(tmp_path / "a.png").size == (7, 5)
+    for wrong in ("many", "-3", "0", "1e6", "²"):
+        monkeypatch.setenv("VBCGCD_MAX_PIXELS", wrong)
+        with pytest.raises(InputError, match="VBCGCD_MAX_PIXELS must be a number"):
+            most_pixels()
+
+
+def test_only_regular_files_are_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe.png")  # reading it would wait for ever
+    (tmp_path / "folder.png").mkdir()
+    (tmp_path / "loop.png").symlink_to("loop.png")
+    for name in ("pipe.png", "folder.png", "loop.png", "zero\0.png"):
+        for read in (open_picture, item_key):
+            with pytest.raises(ItemError, match="cannot be read"):
+                read(tmp_path / name)
 
 
 def picture(width=40, height=30):

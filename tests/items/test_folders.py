@@ -52,6 +52,33 @@ def test_a_link_to_a_folder_above_does_not_run_forever(folder):
     assert read_items(root).references == ["x/a.png"]
 
 
+def test_folders_linked_across_each_other_are_read_once(folder):
+    """Twelve of them have a hundred million paths."""
+    names = [f"f{i:02d}" for i in range(12)]
+    root = folder(*(f"{name}/1.png" for name in names))
+    for one in names:
+        for other in names:
+            if one != other:
+                (root / one / f"to-{other}").symlink_to(root / other)
+    assert read_items(root).references == [f"{name}/1.png" for name in names]
+
+
+def test_a_linked_folder_goes_by_its_own_name_or_the_first(folder, tmp_path_factory):
+    root, other = folder("z/1.png"), tmp_path_factory.mktemp("other")
+    (other / "2.png").touch()
+    (root / "a").symlink_to(root / "z")
+    (root / "c").symlink_to(other)
+    (root / "b").symlink_to(other)
+    assert read_items(root).references == ["b/2.png", "z/1.png"]
+
+
+def test_a_link_to_itself_is_left_out_and_the_others_are_read(folder):
+    root = folder("x/a.png")
+    for place in (root / "loop.png", root / "loop", root / "x" / "b.png"):
+        place.symlink_to(place.name)
+    assert read_items(root).references == ["x/a.png"]
+
+
 @pytest.mark.parametrize(
     ("names", "options", "words", "option"),
     [

@@ -137,3 +137,14 @@ def test_endings_that_lie(saved, tmp_path):
     several.write_bytes(saved(x=np.eye(2)).read_bytes())
     with pytest.raises(InputError, match=r"to \.npz"):
         read_items(several)
+
+
+@pytest.mark.parametrize("order", ["<", ">"])
+def test_letters_that_do_not_exist_are_one_clear_error(tmp_path, order):
+    texts = np.array(["ab", "cd"], dtype=f"{order}U2")
+    np.save(tmp_path / "x.npy", texts)
+    assert read_items(tmp_path / "x.npy").values == ["ab", "cd"]
+    data = (tmp_path / "x.npy").read_bytes()
+    (tmp_path / "x.npy").write_bytes(data[:-16] + b"\x7f" * 16)
+    with pytest.raises(InputError, match="a letter that does not exist"):
+        read_items(tmp_path / "x.npy")

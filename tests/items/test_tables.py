@@ -1,10 +1,13 @@
 import csv
 import json
+import os
+import time
 
 import numpy as np
 import pytest
 
 from vbcgcd.errors import InputError
+from vbcgcd.items import read_items, tables
 from vbcgcd.items.tables import BLOCK, Block, DelimitedTable, JsonlTable
 
 
@@ -103,3 +106,52 @@ def test_keys_of_all_lines_are_columns_and_missing_keys_are_none(written):
 def test_what_is_wrong_is_said(written, content, words):
     with pytest.raises(InputError, match=words):
         JsonlTable(written(content))
+
+
+@pytest.mark.parametrize("name", ["a", "text"])
+def test_a_header_cell_of_any_length_names_its_column(written, name):
+    """The csv module refuses cells above 128 KiB unless it is told otherwise."""
+    long = name * 70_000
+    assert all_rows(written(f"{long},b\n1,2\n")) == {long: ["1"], "b": ["2"]}
+    assert csv.field_size_limit() == 131_072
+
+
+def test_an_unclosed_quote_in_the_header_is_one_clear_error(written):
+    with pytest.raises(InputError, match="malformed near line"):
+        DelimitedTable(written('a,"b\n1,2\n'))
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl"])
+def test_many_columns_take_time_in_proportion(written, extension):
+    n = 60_000  # a search through all names for each of them takes a minute
+    if extension == "csv":
+        path = written(",".join(f"e{i}" for i in range(n)) + "\n" + ",".join(["0.5"] * n) + "\n")
+    else:  # a key of its own in each line: a table of lines by keys would have billions of cells
+        path = written("\n".join(f'{{"text": "t", "k{i}": "v"}}' for i in range(n)), "t.jsonl")
+    start = time.process_time()
+    items = read_items(path, **({} if extension == "csv" else {"text": "text"}))
+    assert len(items) == (1 if extension == "csv" else n)
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl"])
+def test_more_columns_than_the_limit_are_one_clear_error(written, monkeypatch, extension):
+    monkeypatch.setattr(tables, "MOST_COLUMNS", 3)
+    wide = "a,b,c,d\n1,2,3,4\n" if extension == "csv" else '{"a": 1, "b": 1}\n{"c": 1, "d": 1}\n'
+    with pytest.raises(InputError, match="more than 3 columns"):
+        read_items(written(wide, f"t.{extension}"))
+
+
+@pytest.mark.parametrize("extension", ["csv", "jsonl", "parquet", "npy"])
+def test_names_that_are_not_utf8_are_read(tmp_path, extension):
+    plain = tmp_path / f"t.{extension}"
+    odd = tmp_path / os.fsdecode(b"\xff\xfe." + extension.encode())
+    if extension == "parquet":
+        arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+        parquet.write_table(arrow.table({"text": ["a", "b"]}), plain)
+    elif extension == "npy":
+        np.save(plain, np.array(["a", "b"]))
+    else:
+        plain.write_text("text\na\nb\n" if extension == "csv" else '{"text": "a"}\n{"text": "b"}\n')
+    odd.write_bytes(plain.read_bytes())
+    assert list(read_items(odd).values) == ["a", "b"]

@@ -213,3 +213,16 @@ def test_the_papers_datasets_are_recognised():
     assert paper_dataset("Tiny-ImageNet") == "tinyimagenet"
     assert paper_dataset("CUB_200_2011") == "cub200"
     assert paper_dataset("clinc150-minilm") is None
+
+
+@pytest.mark.parametrize("value", [3, "rows", [[1, 2]], [None], {"a": 1}, [10**30], [{}]])
+@pytest.mark.parametrize("key", ["labelled", "base_rows", "novel", "rows"])
+def test_a_plan_of_other_values_is_one_clear_error(tmp_path, key, value):
+    path = tmp_path / "plan.json"
+    write_plan(random_plan(Y, **OPTIONS, seed=0), path)
+    content = json.loads(path.read_text())
+    (content if key in content else content["sessions"][0])[key] = value
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="not a session plan") as caught:
+        read_plan(path)
+    assert caught.value.option == "plan"

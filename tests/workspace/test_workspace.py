@@ -274,3 +274,12 @@ def test_only_an_embedder_is_an_embedder(template, embedder):
     with pytest.raises(InputError) as caught:
         Workspace.open(template, embedder=embedder)
     assert caught.value.option == "embedder"
+
+
+def test_a_folder_whose_name_is_not_utf8_is_refused_before_anything_is_learned(tmp_path, animals):
+    odd = tmp_path / os.fsdecode(b"\xff")
+    animals.export(tmp_path / "x.zip")
+    for make in (Workspace.init, lambda path: Workspace.import_(tmp_path / "x.zip", path)):
+        with pytest.raises(InputError, match="not UTF-8"):
+            make(odd)
+    assert not odd.exists()

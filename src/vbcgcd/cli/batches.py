@@ -153,6 +153,14 @@ def predict(
             "the setting 'reject'.",
         ),
     ] = None,
+    raw_cells: Annotated[
+        bool,
+        typer.Option(
+            "--raw-cells",
+            help="Write texts to a .csv as they are. Default: an apostrophe before those that a spreadsheet "
+            "would run as a formula.",
+        ),
+    ] = False,
     text: a.Text = None,
     image: a.Image = None,
     embedding: a.Embedding = None,
@@ -183,7 +191,7 @@ def predict(
         answers = here.predict(source, reject, embedding_progress=steps.embedding, **options)
     report_failures(answers.failures, len(answers))
     if output is not None:
-        write_predictions(answers, output)
+        write_predictions(answers, output, raw_cells=raw_cells)
         saved = Text(f"Saved to {one_line(output)}.")
         values = {"output": str(output), **show.summary(answers)}
         finish(values, as_json, lambda: Group(show.summary_lines(answers), saved))

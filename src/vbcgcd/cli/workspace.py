@@ -19,7 +19,7 @@ from vbcgcd.words import file_size, one_line, plural
 if TYPE_CHECKING:
     from vbcgcd.workspace import UndoResult, Workspace
 
-__all__ = ["demo", "export", "import_", "redo", "report", "sessions", "status", "undo", "verify"]
+__all__ = ["demo", "export", "import_", "redo", "relocate", "report", "sessions", "status", "undo", "verify"]
 
 
 @errors_are_messages
@@ -133,19 +133,56 @@ def export(
 def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A file written by 'vbcgcd export'.")],
     name: Annotated[Path, typer.Argument(metavar="NAME", help="Folder to create.")],
+    trust: Annotated[
+        bool,
+        typer.Option(
+            "--trust", help="The file is your own: open the data files and the embedder that it names."
+        ),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Create a workspace from an exported file.
+
+    Data files that it names are not opened until you say where they are, with 'vbcgcd relocate'.
 
     Example: vbcgcd import tickets.zip tickets
     """
     from vbcgcd.show import sessions as show
     from vbcgcd.workspace import Workspace
 
-    values = _status(Workspace.import_(file, a.new_folder(name)))
+    here = Workspace.import_(file, a.new_folder(name), trust=trust)
+    values = _status(here)
     head = Text(f"Imported {one_line(file)}.")
-    go = f"cd {shlex.quote(str(name))}"
-    finish(values, as_json, lambda: Group(head, Text(), show.status(values)), steps=[go, *values["next"]])
+    closed = any(source.place is None for source in here.sources())
+    steps = [f"cd {shlex.quote(str(name))}", *values["next"], *(["vbcgcd relocate"] if closed else [])]
+    finish(values, as_json, lambda: Group(head, Text(), show.status(values)), steps=steps)
+
+
+@errors_are_messages
+def relocate(
+    old: Annotated[
+        str | None, typer.Argument(metavar="OLD", help="A path that sessions name, or a folder above.")
+    ] = None,
+    new: Annotated[Path | None, typer.Argument(metavar="NEW", help="Where it is now.")] = None,
+    workspace: a.Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say where your data files are now, so that texts and pictures can be shown.
+
+    Without OLD and NEW, list the paths that sessions name.
+    In an imported workspace no file is opened until you say where it is.
+
+    Example: vbcgcd relocate
+
+    Example: vbcgcd relocate /old/data ~/data
+    """
+    from vbcgcd.show.sources import sources as render
+
+    if (old is None) != (new is None):
+        raise InputError("Give both the old and the new path, or neither to list them.")
+    here = a.open_workspace(workspace)
+    infos = here.sources() if old is None or new is None else here.relocate(old, new)
+    finish({"sources": infos}, as_json, lambda: render(infos))
 
 
 @errors_are_messages

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
 import itertools
 import json
 import os
+import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -16,6 +19,9 @@ if TYPE_CHECKING:
     from vbcgcd.workspace import Predictions
 
 FORMATS = (".csv", ".jsonl", ".parquet")
+#: What a cell begins with that spreadsheets run; the last four in their full-width forms.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII)
 
 __all__ = ["FORMATS", "check_output", "write_predictions"]
 
@@ -40,11 +46,25 @@ def check_output(output: Path, data: Path) -> None:
         check_pyarrow()
 
 
-def write_predictions(answers: Predictions, output: Path) -> None:
-    """Write one row for each item; on any error the file stays as it was."""
+def write_predictions(answers: Predictions, output: Path, *, raw_cells: bool = False) -> None:
+    """Write one row for each item; on any error the file stays as it was.
+
+    Parameters
+    ----------
+    answers : Predictions
+    output : Path
+    raw_cells : bool
+        Write the texts of a CSV as they are, also those that a spreadsheet would run as a formula.
+    """
     from vbcgcd.archive import atomic_file
 
-    write = {".csv": _csv, ".jsonl": _jsonl, ".parquet": _parquet}[output.suffix.lower()]
+    cell = _number_cell if raw_cells else _safe_cell
+    writers: dict[str, Callable[[Predictions, BinaryIO], None]] = {
+        ".csv": functools.partial(_csv, cell=cell),
+        ".jsonl": _jsonl,
+        ".parquet": _parquet,
+    }
+    write = writers[output.suffix.lower()]
     try:
         with atomic_file(output) as file:
             write(answers, file)
@@ -52,14 +72,19 @@ def write_predictions(answers: Predictions, output: Path) -> None:
         raise DiskError.writing(output, error) from None
 
 
-def _csv(answers: Predictions, file: BinaryIO) -> None:
+def _csv(answers: Predictions, file: BinaryIO, cell: Callable[[Any], Any]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     rows = answers.rows()
     first = next(rows)
-    writer = csv.DictWriter(text, list(first), lineterminator="\n")
+    writer, quoting = (
+        csv.DictWriter(text, list(first), lineterminator="\n", quoting=how)
+        for how in (csv.QUOTE_MINIMAL, csv.QUOTE_ALL)
+    )
     writer.writeheader()
     for row in itertools.chain([first], rows):
-        writer.writerow({key: _six_digits(value) for key, value in row.items()})
+        # Python leaves a carriage return unquoted, though readers begin a new row there.
+        returns = any(isinstance(value, str) and "\r" in value for value in row.values())
+        (quoting if returns else writer).writerow({key: cell(value) for key, value in row.items()})
     text.flush()
     text.detach()
 
@@ -78,5 +103,16 @@ def _parquet(answers: Predictions, file: BinaryIO) -> None:
     parquet.write_table(arrow.table(columns), file, compression="zstd")
 
 
-def _six_digits(value: Any) -> Any:
+def _number_cell(value: Any) -> Any:
     return f"{value:.6g}" if isinstance(value, float) else value
+
+
+def _safe_cell(value: Any) -> Any:
+    """A cell that no spreadsheet takes for a formula: an apostrophe before it makes it a text.
+
+    Names and references come from data that others wrote, and a formula can run programs or send cells away.
+    Numbers are no danger, also where they are texts such as ``-1``.
+    """
+    if not isinstance(value, str) or not value.startswith(_FORMULA):
+        return _number_cell(value)
+    return value if _PLAIN_NUMBER.fullmatch(value) else f"'{value}"

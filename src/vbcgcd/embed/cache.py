@@ -9,7 +9,7 @@ import os
 import time
 import uuid
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,17 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 
 from vbcgcd.archive import META, atomic_file, write_archive
+from vbcgcd.embed.pictures import check_picture_file
 from vbcgcd.embed.protocol import ItemError
 from vbcgcd.errors import DiskError, InputError
 
 Array = NDArray[Any]
 KIND, VERSION = "embeddings", 1
+#: Folder of the shards. Earlier releases wrote shards without checksums, in "embeddings".
+FOLDER = "embeddings-2"
 KEY_BYTES = 16
+#: Bytes of the checksum of an entry.
+SUM_BYTES = 8
 _DAY_SECONDS = 86_400
 
 __all__ = [
@@ -38,11 +43,12 @@ __all__ = [
 
 
 def item_key(value: Any) -> bytes:
-    """Digest of a text, of the bytes of a file, or of an array with its shape and type."""
+    """Digest of a text, of the bytes of a picture's file, or of an array with its shape and type."""
     digest = hashlib.blake2b(digest_size=KEY_BYTES)
     if isinstance(value, str):
         digest.update(b"text:" + value.encode("utf-8", "surrogatepass"))
     elif isinstance(value, Path):
+        check_picture_file(value)
         digest.update(b"file:")
         try:
             with value.open("rb") as file:
@@ -104,10 +110,11 @@ def cache_folder(folder: str | os.PathLike[str] | None = None) -> Path:
 class VectorCache:
     """The cached vectors of one embedder.
 
-    Every ``put`` atomically writes one shard (a safetensors file with keys and vectors) under a name that no
-    other process uses; readers see complete shards or none. ``close`` joins the shards of this process into
-    one. A shard that is truncated or belongs to another embedder is ignored with a warning. Where nothing can
-    be written (a full disk, no permission), ``problem`` says so and embedding continues without the cache.
+    Every ``put`` atomically writes one shard (a safetensors file of keys, vectors and checksums) under a name
+    that no other process uses; readers see complete shards or none. ``close`` joins the shards of this
+    process into one. A shard that is truncated, belongs to another embedder or has no checksums is ignored
+    with a warning, and so is an entry that no longer has its checksum: it counts as not cached. Where nothing
+    can be written (a full disk, no permission), ``problem`` says so and embedding goes on without the cache.
 
     Parameters
     ----------
@@ -122,7 +129,7 @@ class VectorCache:
     """
 
     def __init__(self, folder: Path, fingerprint: str, dimension: int, *, name: str = "") -> None:
-        self.folder = folder / "embeddings" / fingerprint
+        self.folder = folder / FOLDER / fingerprint
         self.fingerprint = fingerprint
         self.dimension = dimension
         self.problem: str | None = None
@@ -153,7 +160,8 @@ class VectorCache:
             return
         path = self.folder / f"{time.time_ns():020d}-{uuid.uuid4().hex}.safetensors"
         table = np.frombuffer(b"".join(keys), dtype=np.uint8).reshape(-1, KEY_BYTES)
-        arrays: dict[str, Array] = {"keys": table, "vectors": np.asarray(vectors, dtype=np.float32)}
+        rows = np.ascontiguousarray(vectors, dtype=np.float32)
+        arrays: dict[str, Array] = {"keys": table, "vectors": rows, "checksums": _checksums(keys, rows)}
         try:
             write_archive(path, KIND, VERSION, arrays, {"fingerprint": self.fingerprint})
         except (DiskError, InputError) as error:
@@ -224,9 +232,13 @@ class VectorCache:
                 raise ValueError("of another embedder")
             if meta["version"] > VERSION:
                 raise ValueError("of a later release")
+            if "checksums" not in shard.keys():  # noqa: SIM118
+                raise ValueError("without checksums")
             table = shard.get_tensor("keys")
-            shape = shard.get_slice("vectors").get_shape()
-        if table.shape != (shape[0], KEY_BYTES) or shape[1] != self.dimension:
+            shape, marks = (shard.get_slice(name).get_shape() for name in ("vectors", "checksums"))
+        if shape != [len(table), self.dimension] or marks != [len(table), SUM_BYTES]:
+            raise ValueError("of another shape")
+        if table.shape[1:] != (KEY_BYTES,) or table.dtype != np.uint8:
             raise ValueError("of another shape")
         data = table.tobytes()
         return [data[i : i + KEY_BYTES] for i in range(0, len(data), KEY_BYTES)]
@@ -238,13 +250,39 @@ class VectorCache:
             if not hits[place] and key in self._locations:
                 path, row = self._locations[key]
                 by_file.setdefault(path, []).append((place, row))
+        damaged = 0
         for path, pairs in by_file.items():
             places, rows = (np.array(part) for part in zip(*pairs, strict=True))
             try:
                 with safe_open(str(path), framework="numpy") as shard:
-                    vectors[places] = shard.get_tensor("vectors")[rows]
-                hits[places] = True
-            except (SafetensorError, OSError):
-                for place in places:
-                    self._locations.pop(keys[place], None)
+                    found, marks = shard.get_tensor("vectors")[rows], shard.get_tensor("checksums")[rows]
+                whole = _whole([keys[place] for place in places], found, marks)
+                damaged += int((~whole).sum())
+            except (SafetensorError, OSError, IndexError):  # another process joined its shards since
+                found, whole = vectors[places], np.zeros(len(places), dtype=bool)
+            vectors[places[whole]], hits[places[whole]] = found[whole], True
+            for place in places[~whole]:
+                self._locations.pop(keys[place], None)
+        if damaged:
+            warnings.warn(
+                f"{damaged} cached embeddings in {self.folder} were damaged on the disk; they are computed "
+                "again.",
+                stacklevel=4,
+            )
         return hits
+
+
+def _checksums(keys: Sequence[bytes], vectors: Array) -> Array:
+    """Checksum of each entry, its key included, uint8 array (N, 8)."""
+    marks = [
+        hashlib.blake2b(key + vector.tobytes(), digest_size=SUM_BYTES).digest()
+        for key, vector in zip(keys, vectors, strict=True)
+    ]
+    return np.frombuffer(b"".join(marks), dtype=np.uint8).reshape(-1, SUM_BYTES)
+
+
+def _whole(keys: Sequence[bytes], vectors: Array, marks: Array) -> Array:
+    """Which entries are as they were written, boolean array (N,)."""
+    if vectors.dtype != np.float32 or marks.dtype != np.uint8:
+        return np.zeros(len(keys), dtype=bool)
+    return np.asarray((_checksums(keys, vectors) == marks).all(axis=1))

@@ -1,10 +1,16 @@
-"""Pictures: opened from files and arrays as plain RGB, and random views of them; Pillow only."""
+"""Pictures: opened from files and arrays as plain RGB, and random views of them; Pillow only.
+
+Every picture that vbcgcd reads from a file is opened here, by the decoders of `FORMATS` and no other: Pillow
+would choose a decoder by content, and hand a PostScript file that is called ``x.png`` to Ghostscript.
+"""
 
 from __future__ import annotations
 
 import math
 import os
+import stat
 import struct
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,42 +18,112 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vbcgcd.embed.protocol import ItemError
+from vbcgcd.errors import InputError
 from vbcgcd.validation import check_number
 
 if TYPE_CHECKING:
     from PIL import Image
 
-__all__ = ["Augmentation", "open_picture"]
+#: The only decoders that a file can reach, whatever it is called.
+FORMATS = ("BMP", "GIF", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+#: Largest picture, in pixels. Decoding takes up to 8 bytes for each, in every thread that prepares pictures.
+MOST_PIXELS = 2**26
+#: Bytes of a file for each pixel that is allowed: more than an uncompressed picture takes.
+BYTES_PER_PIXEL = 4
+#: Environment variable that replaces `MOST_PIXELS`.
+LIMIT_VARIABLE = "VBCGCD_MAX_PIXELS"
+
+__all__ = ["FORMATS", "MOST_PIXELS", "Augmentation", "check_picture_file", "most_pixels", "open_picture"]
+
+
+def most_pixels() -> int:
+    """Pixels of the largest picture that is opened: `MOST_PIXELS`, or the variable VBCGCD_MAX_PIXELS."""
+    value = os.environ.get(LIMIT_VARIABLE, "").strip()
+    if not value:
+        return MOST_PIXELS
+    if not (value.isascii() and value.isdigit() and 0 < len(value) < 16 and int(value)):
+        raise InputError(f"{LIMIT_VARIABLE} must be a number of pixels such as {MOST_PIXELS}, got {value!r}.")
+    return int(value)
+
+
+def check_picture_file(path: Path) -> None:
+    """Raise `ItemError` unless this is a regular file of a size that a picture can have; nothing is read."""
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as error:  # a name with a zero byte is a ValueError
+        raise ItemError(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if not stat.S_ISREG(status.st_mode):
+        raise ItemError("cannot be read: not a regular file")
+    limit = BYTES_PER_PIXEL * most_pixels()
+    if status.st_size > limit:
+        raise ItemError(_too_large(f"{status.st_size:,} bytes", f"{limit:,}"))
+
+
+def _too_large(size: str, limit: str) -> str:
+    return (
+        f"the picture is too large: {size}, at most {limit} are allowed; make it smaller, or raise the limit "
+        f"with the environment variable {LIMIT_VARIABLE}"
+    )
+
+
+#: What decoders raise for files that they do not understand.
+_DECODING = (
+    ValueError,
+    SyntaxError,
+    EOFError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    NotImplementedError,
+    struct.error,
+    zlib.error,
+)
 
 
 def open_picture(value: Any) -> Image.Image:
     """RGB picture from a path, a uint8 array (H, W, 3) or (H, W), or a Pillow image.
 
-    The orientation recorded by cameras is applied. Transparency is dropped; 16-bit grey keeps its upper 8
-    bits.
+    A file must be one of `FORMATS`, with at most `most_pixels` pixels. The orientation recorded by cameras is
+    applied. Transparency is dropped; 16-bit grey keeps its upper 8 bits.
 
     Raises
     ------
     ItemError
         The picture cannot be used; the message is the reason.
     """
-    from PIL import Image, ImageOps, UnidentifiedImageError
+    from PIL import Image, UnidentifiedImageError
 
     try:
         if isinstance(value, str | os.PathLike):
-            with Image.open(Path(value)) as file:
-                return _rgb(ImageOps.exif_transpose(file))
+            return _from_file(Path(value))
         if isinstance(value, Image.Image):
             return _rgb(value)
         return _from_array(np.asarray(value))
+    except ItemError:
+        raise
     except UnidentifiedImageError:
-        raise ItemError("not a picture in a format that Pillow reads") from None
-    except Image.DecompressionBombError as error:
+        raise ItemError(f"not a picture; supported are {', '.join(FORMATS)}") from None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ItemError(f"the picture is too large ({error})") from None
     except OSError as error:
         raise ItemError(f"cannot be read: {error.strerror or error}") from None
-    except (ValueError, SyntaxError, EOFError, IndexError, TypeError, struct.error) as error:
+    except _DECODING as error:
         raise ItemError(f"broken picture: {error}") from None
+
+
+def _from_file(path: Path) -> Image.Image:
+    from PIL import Image, ImageOps
+
+    check_picture_file(path)
+    with Image.open(path, formats=FORMATS) as file:
+        pixels, limit = file.width * file.height, most_pixels()
+        if pixels > limit:
+            raise ItemError(_too_large(f"{file.width} x {file.height} pixels", f"{limit:,}"))
+        # Once more in memory is enough: neither turning nor converting makes a copy that is not needed.
+        ImageOps.exif_transpose(file, in_place=True)
+        return file if file.mode == "RGB" else _rgb(file)
 
 
 def _rgb(image: Image.Image) -> Image.Image:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -54,26 +53,47 @@ def read_folder(path: Path) -> Items:
 def subfolders(root: str | os.PathLike[str]) -> list[str]:
     """Names of the folders in a folder, sorted, without hidden ones."""
     with os.scandir(root) as entries:
-        return sorted(e.name for e in entries if not e.name.startswith(".") and e.is_dir())
+        return sorted(entry.name for entry in entries if not entry.name.startswith(".") and _is_dir(entry))
 
 
 def list_pictures(root: str) -> list[str]:
-    """Relative paths with "/" of all pictures below a folder, sorted."""
-    return sorted(_walk(root, "", frozenset()))
+    """Relative paths with "/" of all pictures below a folder, sorted.
 
-
-def _walk(folder: str, prefix: str, above: frozenset[str]) -> Iterator[str]:
-    # A link to a folder above would never end.
-    here = os.path.realpath(folder)
-    if here in above:
-        return
-    with os.scandir(folder) as scan:
-        entries = list(scan)
-    for entry in entries:
-        if entry.name.startswith("."):
+    Links are followed. A folder that several names lead to is read once, so that links across each other
+    neither repeat pictures nor take for ever: under its own name if it has one below ``root``, else under
+    the first name in alphabetical order.
+    """
+    names: list[str] = []
+    seen: set[tuple[int, int]] = set()
+    waiting, links = [(root, "")], list[tuple[str, str]]()
+    while waiting or links:
+        # Folders before links: a folder goes by its own name where it has one.
+        folder, prefix = waiting.pop() if waiting else links.pop(0)
+        status = os.stat(folder)
+        if (status.st_dev, status.st_ino) in seen:
             continue
-        if is_picture(entry.name):
-            if entry.is_file():
-                yield prefix + entry.name
-        elif entry.is_dir():
-            yield from _walk(entry.path, f"{prefix}{entry.name}/", above | {here})
+        seen.add((status.st_dev, status.st_ino))
+        with os.scandir(folder) as entries:
+            parts = sorted(entries, key=lambda entry: entry.name)
+        for entry in parts:
+            if entry.name.startswith("."):
+                continue
+            if is_picture(entry.name):
+                names += [prefix + entry.name] if _is_file(entry) else []
+            elif _is_dir(entry):
+                (links if entry.is_symlink() else waiting).append((entry.path, f"{prefix}{entry.name}/"))
+    return sorted(names)
+
+
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_file()
+    except OSError:  # a link to itself, which leads nowhere, like one to a file that is gone
+        return False
+
+
+def _is_dir(entry: os.DirEntry[str]) -> bool:
+    try:
+        return entry.is_dir()
+    except OSError:
+        return False

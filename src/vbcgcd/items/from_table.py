@@ -61,10 +61,10 @@ def read_table(
     """
     table = open_table(path)
     split_columns = _split_columns(split, table)
-    first = next(table.blocks(table.names), None)
+    first = table.first_cells()
     if first is None:
         raise InputError(f"{path} has no rows.")
-    natures = {name: nature_of(first.columns[name], typed=table.typed) for name in table.names}
+    natures = {name: nature_of(first[name], typed=table.typed) for name in table.names}
     columns = choose_columns(natures, source=str(path), ignore=[*ignore, *split_columns], **options)
     del first
     return _TableReader(table, columns, split).items()

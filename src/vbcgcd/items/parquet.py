@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, reason_of
 from vbcgcd.items.tables import BLOCK, Block, Cells, TableFile, check_names
 
 __all__ = ["ParquetTable"]
@@ -30,14 +31,11 @@ class ParquetTable(TableFile):
         """See `TableFile.blocks`."""
         first = 0
         with _open_parquet(self.path) as file:
-            batches = file.iter_batches(batch_size=BLOCK, columns=list(names))
+            batches = iter(file.iter_batches(batch_size=BLOCK, columns=list(names)))
             while (batch := _next_batch(batches, self.path)) is not None:
                 if not batch.num_rows:
                     continue
-                try:
-                    columns = {name: _cells(batch.column(name)) for name in names}
-                except UnicodeDecodeError as error:
-                    raise _incomplete(self.path, error) from None
+                columns = _columns(batch, self.path)
                 yield Block(columns, range(first, first + batch.num_rows))
                 first += batch.num_rows
 
@@ -53,21 +51,31 @@ def _pyarrow(module: str = "pyarrow") -> Any:
 
 
 def _incomplete(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path} is not a complete Parquet file ({error}); write it again.")
+    return InputError(f"{path} is not a complete Parquet file ({reason_of(error)}); write it again.")
 
 
-def _open_parquet(path: Path) -> Any:
+@contextmanager
+def _open_parquet(path: Path) -> Iterator[Any]:
     parquet = _pyarrow("pyarrow.parquet")
-    try:
-        return parquet.ParquetFile(path)
-    except (_pyarrow().ArrowException, OSError) as error:
-        raise _incomplete(path, error) from None
+    with path.open("rb") as file:  # opened here, because a path that pyarrow opens has to be UTF-8
+        try:
+            table = parquet.ParquetFile(file)
+        except Exception as error:  # a damaged file can fail in any way
+            raise _incomplete(path, error) from None
+        yield table
 
 
 def _next_batch(batches: Any, path: Path) -> Any:
     try:
         return next(batches, None)
-    except (_pyarrow().ArrowException, OSError) as error:
+    except Exception as error:
+        raise _incomplete(path, error) from None
+
+
+def _columns(batch: Any, path: Path) -> dict[str, Cells]:
+    try:
+        return {name: _cells(batch.column(place)) for place, name in enumerate(batch.schema.names)}
+    except Exception as error:  # texts that are not UTF-8, dates out of range
         raise _incomplete(path, error) from None
 
 

@@ -6,6 +6,7 @@ Tables and folders of pictures have modules of their own.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.errors import InputError, MissingFileError
+from vbcgcd.errors import InputError, MissingFileError, reason_of
 from vbcgcd.items.folders import read_folder
 from vbcgcd.items.from_table import read_table
 from vbcgcd.items.items import Items, as_floats, as_labels, check_finite, check_kind
@@ -221,7 +222,7 @@ def load_npy(path: Path) -> Array:
     with _load(path) as content:
         if not isinstance(content, np.ndarray):
             raise InputError(f"{path} holds several arrays; rename it to .npz.")
-        return content
+        return _check_letters(content)
 
 
 def load_npz(path: Path, names: Sequence[str], *, maybe: Sequence[str] = ()) -> dict[str, Array]:
@@ -232,7 +233,17 @@ def load_npz(path: Path, names: Sequence[str], *, maybe: Sequence[str] = ()) -> 
         for name in names:
             if name not in content.files:
                 raise InputError(_no_array(path, name, content.files))
-        return {name: content[name] for name in content.files if name in (*names, *maybe)}
+        wanted = [name for name in content.files if name in (*names, *maybe)]
+        return {name: _check_letters(content[name]) for name in wanted}
+
+
+def _check_letters(array: Array) -> Array:
+    """The array; raise where a text holds numbers that are no letters, on which Python itself would fail."""
+    if array.dtype.kind == "U" and array.size and array.dtype.itemsize:
+        codes = np.ascontiguousarray(array.astype(array.dtype.newbyteorder("="))).reshape(-1).view(np.uint32)
+        if codes.max() > sys.maxunicode:
+            raise ValueError("a text holds a letter that does not exist")
+    return array
 
 
 @contextmanager
@@ -256,7 +267,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
             f"{path} holds pickled objects or is not a NumPy file; pickles can run code and are never "
             "loaded. Save arrays of numbers or strings."
         )
-    return InputError(f"{path} is not a complete NumPy file ({text}); write it again.")
+    return InputError(f"{path} is not a complete NumPy file ({reason_of(error)}); write it again.")
 
 
 def _kind_of(values: Array, source: str) -> str:

@@ -27,10 +27,22 @@ BLOCK = 1000
 #: File name extensions of tables.
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 DELIMITERS = (",", "\t", ";")
+#: Columns of the widest table.
+MOST_COLUMNS = 100_000
 _LARGEST_CELL = 2**31 - 1
 _CELL_LIMIT_LOCK = threading.Lock()
 
-__all__ = ["BLOCK", "TABLES", "Block", "Cells", "DelimitedTable", "JsonlTable", "TableFile", "check_names"]
+__all__ = [
+    "BLOCK",
+    "MOST_COLUMNS",
+    "TABLES",
+    "Block",
+    "Cells",
+    "DelimitedTable",
+    "JsonlTable",
+    "TableFile",
+    "check_names",
+]
 
 
 @dataclass(frozen=True)
@@ -77,6 +89,11 @@ class TableFile(ABC):
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
         """The cells of these columns, block by block; a table without rows yields nothing."""
 
+    def first_cells(self) -> dict[str, Cells] | None:
+        """The cells of each column in the first block, missing ones perhaps left out; None without rows."""
+        first = next(self.blocks(self.names), None)
+        return None if first is None else first.columns
+
 
 class DelimitedTable(TableFile):
     """Comma-separated values; tabs or semicolons where the header has more of them than commas."""
@@ -100,7 +117,8 @@ class DelimitedTable(TableFile):
 
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
         """See `TableFile.blocks`."""
-        indices = [self.names.index(name) for name in names]
+        place = {name: i for i, name in enumerate(self.names)}
+        indices = [place[name] for name in names]
         with self._rows() as rows:
             next(rows)
             while lines := list(islice(rows, BLOCK)):
@@ -125,27 +143,25 @@ class DelimitedTable(TableFile):
     def _lines(self, reader: Any) -> Iterator[tuple[int, list[str]]]:
         """Line number and cells of every row that is not blank."""
         while True:
-            try:
-                row = _next_row(reader)
-            except UnicodeDecodeError:
-                raise _encoding_error(self.path) from None
-            except csv.Error as error:
-                raise InputError(
-                    f"{self.path} is malformed near line {reader.line_num} ({error}); look for an unclosed "
-                    "quote."
-                ) from None
+            row = _next_row(reader, self.path)
             if row is None:
                 return
             if row:
                 yield reader.line_num, row
 
 
-def _next_row(reader: Any) -> list[str] | None:
+def _next_row(reader: Any, path: Path) -> list[str] | None:
     # The limit on the size of a cell is global to the process, so it is lifted for one row at a time.
     with _CELL_LIMIT_LOCK:
         before = csv.field_size_limit(_LARGEST_CELL)
         try:
             return next(reader, None)
+        except UnicodeDecodeError:
+            raise _encoding_error(path) from None
+        except csv.Error as error:
+            raise InputError(
+                f"{path} is malformed near line {reader.line_num} ({error}); look for an unclosed quote."
+            ) from None
         finally:
             csv.field_size_limit(before)
 
@@ -156,7 +172,7 @@ def _delimiter(path: Path) -> str:
             line = next((line for line in file if line.strip()), "")
     except UnicodeDecodeError:
         raise _encoding_error(path) from None
-    return max(DELIMITERS, key=lambda d: len(next(csv.reader([line[:_LARGEST_CELL]], delimiter=d), [])))
+    return max(DELIMITERS, key=lambda d: len(_next_row(csv.reader([line], delimiter=d), path) or []))
 
 
 def _is_value(name: str) -> bool:
@@ -179,7 +195,18 @@ class JsonlTable(TableFile):
         names: dict[str, None] = {}
         for _, row in self._rows():
             names.update(dict.fromkeys(row))
+            _check_number_of(len(names), path)
         self.names = list(names)
+
+    def first_cells(self) -> dict[str, Cells] | None:
+        """See `TableFile.first_cells`: time and memory are those of the cells there are, not rows by keys."""
+        cells: dict[str, Cells] = {name: [] for name in self.names}
+        some = False
+        for _, row in islice(self._rows(), BLOCK):
+            some = True
+            for name, cell in row.items():
+                cells[name].append(cell)  # type: ignore[union-attr]
+        return cells if some else None
 
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
         """See `TableFile.blocks`."""
@@ -220,11 +247,20 @@ class JsonlTable(TableFile):
 
 
 def check_names(names: Sequence[str], path: Path) -> None:
-    """Raise where two columns have the same name."""
+    """Raise where two columns have the same name, or where there are more than `MOST_COLUMNS`."""
+    _check_number_of(len(names), path)
     repeats = sorted(name for name, n in Counter(names).items() if n > 1)
     if repeats:
         listing = ", ".join(map(repr, repeats[:5])) + (", ..." if len(repeats) > 5 else "")
         raise InputError(f"{path} has more than one column named {listing}; give every column its own name.")
+
+
+def _check_number_of(columns: int, path: Path) -> None:
+    if columns > MOST_COLUMNS:
+        raise InputError(
+            f"{path} has more than {MOST_COLUMNS:,} columns, which is the most a table may have; write the "
+            "numbers of an embedding as one list, or save them as .npy."
+        )
 
 
 def _encoding_error(path: Path) -> InputError:

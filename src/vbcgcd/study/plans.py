@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import atomic_file
-from vbcgcd.errors import DiskError, InputError
+from vbcgcd.errors import DiskError, InputError, reason_of
 from vbcgcd.record import plain
 from vbcgcd.study.datasets.labelled import labels_digest
 from vbcgcd.study.shapes import PlanShape, class_order
@@ -80,11 +80,19 @@ class PlannedSession:
     def from_json(cls, content: Mapping[str, Any]) -> PlannedSession:
         """From what `content` gave, in this version or an earlier one."""
         return cls(
-            np.array(content["novel"]),
-            np.array(content["rows"], dtype=np.int64),
-            content.get("kind", ""),
-            np.array(content.get("junk", ()), dtype=np.int64),
+            _list(content["novel"]),
+            _list(content["rows"], np.int64),
+            str(content.get("kind", "")),
+            _list(content.get("junk", []), np.int64),
         )
+
+
+def _list(values: Any, dtype: Any = None) -> Array:
+    """Numbers or names of a plan's file as an array (n,)."""
+    array = np.array(values, dtype=dtype)
+    if not isinstance(values, list) or array.ndim != 1 or array.dtype.kind not in "iuUf":
+        raise ValueError(f"{repr(values)[:40]} is not a list of numbers or names")
+    return array
 
 
 @dataclass(frozen=True)
@@ -346,17 +354,18 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
                 option="plan",
             )
         return Plan(
-            np.array(content["labelled"]),
-            np.array(content["base_rows"], dtype=np.int64),
+            _list(content["labelled"]),
+            _list(content["base_rows"], np.int64),
             tuple(PlannedSession.from_json(session) for session in content["sessions"]),
             PlanOrigin.from_json(content["about"]),
             content.get("junk_labels"),
         )
     except OSError as error:
         raise InputError(f"Cannot read the plan {path}: {error.strerror}.", option="plan") from None
-    except (KeyError, TypeError, ValueError) as error:
-        if isinstance(error, InputError):
-            raise
+    except InputError:
+        raise
+    except Exception as error:  # values of any type stand where others are expected
         raise InputError(
-            f"{path} is not a session plan ({error}); make one with 'vbcgcd study plan'.", option="plan"
+            f"{path} is not a session plan ({reason_of(error)}); make one with 'vbcgcd study plan'.",
+            option="plan",
         ) from None

@@ -278,7 +278,7 @@ class Results:
                 continue
             try:
                 record = RunRecord.from_json(json.loads(line.decode("utf-8")))
-            except (ValueError, KeyError, TypeError):
+            except Exception:  # a line that was cut off, or that somebody edited
                 warnings.warn(f"{self.path}, line {number} is incomplete and was skipped.", stacklevel=2)
             else:
                 records[record.key] = record

@@ -20,6 +20,7 @@ from vbcgcd.workspace.values import (
     Predictions,
     ReportResult,
     SeedlingInfo,
+    SourceInfo,
     UndoResult,
 )
 from vbcgcd.workspace.workspace import Workspace
@@ -45,6 +46,7 @@ __all__ = [
     "SeedlingInfo",
     "SessionRecord",
     "Snapshot",
+    "SourceInfo",
     "UndoResult",
     "Workspace",
 ]

@@ -119,12 +119,15 @@ class Embedding:
         Whether and where embeddings are cached, as in ``vbcgcd.embed.embed_items``.
     progress : bool or callable, optional
         As in ``vbcgcd.embed.embed_items``.
+    check_setting : callable
+        Called before the embedder that the settings name is made; it may raise.
     """
 
     state: State
     embedder: Embedder | None = None
     cache: bool | PathLike = True
     progress: Progress = None
+    check_setting: Callable[[], object] = lambda: None
 
     def load(
         self,
@@ -191,6 +194,7 @@ class Embedding:
     def _embed(self, items: Items) -> Batch:
         embedder = self.embedder
         if embedder is None:
+            self.check_setting()
             config = self.state.config
             options = dict(config.get("embedder_options") or {})
             embedder = make_embedder(config.get("embedder"), kind=items.kind, **options)

@@ -6,9 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from vbcgcd.archive import utf8_path
 from vbcgcd.checks import check_number
 from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.embed import Embedder
@@ -18,16 +20,19 @@ from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.commands import categories as change
 from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
+from vbcgcd.workspace.commands.relocating import relocate_sources
 from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, learn_draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.imports import import_workspace
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
-from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.log.transfer import export_to
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Key, Snapshot
+from vbcgcd.workspace.trust import check_embedder_setting
 
 __all__ = ["Workspace"]
 
@@ -118,7 +123,7 @@ class Workspace:
         check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
-        Store.create(Path(path).absolute(), draft)
+        Store.create(Path(utf8_path(Path(path).absolute())), draft)
         return cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout)
 
     @classmethod
@@ -127,9 +132,13 @@ class Workspace:
         return cls(path, **options)
 
     @classmethod
-    def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
-        """Make a workspace from an exported file, in a folder that is empty or does not exist."""
-        import_from(Path(file), Path(path).absolute())
+    def import_(cls, file: PathLike, path: PathLike, *, trust: bool = False, **options: Any) -> Workspace:
+        """Make a workspace from an exported file, in a folder that is empty or does not exist.
+
+        Unless you ``trust`` the file, the data that it names is not opened until you `relocate` it, nor an
+        embedder that it chose until you `configure` it.
+        """
+        import_workspace(Path(file), Path(utf8_path(Path(path).absolute())), trust=trust)
         return cls(path, **options)
 
     def learn(
@@ -198,15 +207,14 @@ class Workspace:
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
-        """Name a category with any text of one line that no other live category has."""
+        """Name a category with a text of one line that looks like no other live category's name."""
         with self._writing("rename") as now:
             return change.category_result(self._commit(change.rename_draft(now, key, name)))
 
     def merge(self, keys: Sequence[Key], name: str | None = None) -> values.CategoryResult:
         """Make one new category of several, exactly: their sufficient statistics add.
 
-        The merged ones retire and point to it. Without ``name`` it takes over the best name: one given by
-        the user, else a label, else that of the largest.
+        The merged ones retire and point to it. By default its name is the user's, a label, or the largest's.
         """
         with self._writing("merge") as now:
             return change.category_result(self._commit(change.merge_draft(now, keys, name)))
@@ -250,10 +258,7 @@ class Workspace:
             return change.category_result(self._commit(change.drop_draft(now, key)))
 
     def undo(self, *, commit: int | None = None) -> values.UndoResult:
-        """Take back the last command in effect; another undo takes back the one before it.
-
-        With ``commit``, take back this command and no other: an error if another one came after it.
-        """
+        """Take back the last command in effect; with ``commit``, this one and no other."""
         with self._writing("undo") as now:
             return undo_result(self._commit(undo_draft(now, commit)), now)
 
@@ -329,11 +334,17 @@ class Workspace:
     seedlings = query(queries.list_seedlings)
     item_contents = query(queries.item_contents)
     overview = query(queries.overview)
+    sources = query(queries.list_sources)
     report = query(write_report)
 
     def verify(self) -> int:
         """Check every file against its digest; returns the number of files."""
         return self._store.verify()
+
+    def relocate(self, old: PathLike, new: PathLike) -> tuple[values.SourceInfo, ...]:
+        """Say that the files or folders which sessions call ``old`` are at ``new``; returns all sources."""
+        self._snapshot = relocate_sources(self.snapshot(), old, new)
+        return self.sources()
 
     def check_target(self, path: PathLike) -> None:
         """Raise `InputError` unless a file can be written to ``path`` without harm to the workspace."""
@@ -360,8 +371,7 @@ class Workspace:
 
     def __repr__(self) -> str:
         now = self._snapshot
-        name, n_live = type(self).__name__, len(now.state.ids)
-        return f"{name}({str(self.path)!r}, {n_live} categories, commit {now.head.number})"
+        return f"Workspace({str(self.path)!r}, {len(now.state.ids)} categories, commit {now.head.number})"
 
     @contextmanager
     def _writing(self, command: str) -> Iterator[Snapshot]:
@@ -371,7 +381,8 @@ class Workspace:
     def _batch(
         self, now: Snapshot, data: Any, columns: Mapping[str, Any], progress: Progress = None, **options: Any
     ) -> Batch:
-        embedding = Embedding(now.state, self._embedder, self._cache, progress)
+        check = partial(check_embedder_setting, now)
+        embedding = Embedding(now.state, self._embedder, self._cache, progress, check)
         return embedding.load(data, columns, **options)
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:

@@ -17,7 +17,7 @@ def exported(animals, tmp_path):
 
 
 def test_an_import_is_the_same_workspace(animals, exported, blobs, answers, tree, tmp_path):
-    copy = Workspace.import_(exported, tmp_path / "copy")
+    copy = Workspace.import_(exported, tmp_path / "copy", trust=True)
     assert tree(copy.path) == tree(animals.path)
     assert answers(copy, blobs.probe) == answers(animals, blobs.probe)
     assert copy.history() == animals.history()

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, reason_of
 from vbcgcd.items import Items
 from vbcgcd.study.datasets.cifar_pickle import read_pickle
 from vbcgcd.study.datasets.labelled import LabelledItems, Layout
@@ -79,7 +79,10 @@ def _unpickle(data: bytes, part: str, path: Path, keys: tuple[str, ...]) -> dict
     try:
         content = read_pickle(data)
     except pickle.UnpicklingError as error:
-        raise InputError(f"The file {part} of {path} cannot be read: {error}. Expected: {EXPECTS}.") from None
+        reason = reason_of(error)
+        raise InputError(
+            f"The file {part} of {path} cannot be read: {reason}. Expected: {EXPECTS}."
+        ) from None
     missing = [key for key in keys if key not in content]
     if missing:
         raise InputError(f"The file {part} of {path} lacks {', '.join(missing)}. Expected: {EXPECTS}.")

@@ -21,7 +21,7 @@ from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
 from vbcgcd.record import plain
 from vbcgcd.workspace.batch import Batch
-from vbcgcd.workspace.commands.naming import LONGEST, check_name, terms_of_groups
+from vbcgcd.workspace.commands.naming import LONGEST, check_distinct, check_name, terms_of_groups
 from vbcgcd.workspace.commands.sessions import assign, batch_facts, batch_files, unique_name
 from vbcgcd.workspace.log.commits import NAMED_FAILURES, Commit, Draft, on_disk
 from vbcgcd.workspace.log.files import SEGMENT, Segment
@@ -176,6 +176,7 @@ def _check_free(state: State, name: str, own: Sequence[Category]) -> None:
             f"Category {taken.id} is already named {name!r}; choose another name, or merge the two.",
             option="name",
         )
+    check_distinct(name, (c.name for c in state.live if c.id not in {o.id for o in own}))
 
 
 def _members(knowledge: Knowledge, batch: Batch, whole: Category, position: int, n_parts: int) -> Batch:
@@ -208,8 +209,9 @@ def _part_names(
         chosen = [check_name(name) for name in names]
         if len(set(chosen)) != n_parts:
             raise InputError(f"The parts need {n_parts} different names, got {chosen!r}.", option="names")
-        for name in chosen:
+        for place, name in enumerate(chosen):
             _check_free(state, name, [whole])
+            check_distinct(name, chosen[:place])
         return [(name, "user") for name in chosen]
     taken = [category.name for category in state.live if category.id != whole.id]
     stem = whole.name[: LONGEST - 20]

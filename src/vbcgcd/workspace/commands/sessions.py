@@ -19,9 +19,10 @@ from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.labels import NONE_OF_THESE
+from vbcgcd.names import skeleton
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
-from vbcgcd.workspace.commands.naming import label_name, likeness, terms_of_groups
+from vbcgcd.workspace.commands.naming import label_names, likeness, terms_of_groups
 from vbcgcd.workspace.log.commits import Content, Draft
 from vbcgcd.workspace.log.files import (
     EXCERPTS,
@@ -81,8 +82,8 @@ def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_know
     """
     start = time.perf_counter()
     n_items = len(batch)
-    batch, names, codes = _labelled(batch)
     history, state = snapshot.history, snapshot.state
+    batch, names, codes = _labelled(batch, state)
     place = {category.name: row for row, category in enumerate(state.live)}
     unseen = [name for name in names if name not in place]
     place |= {name: len(place) + i for i, name in enumerate(unseen)}
@@ -269,30 +270,30 @@ def _same_seedlings(before: Seedlings | None, after: Seedlings | None) -> bool:
     return all(np.array_equal(one[name], other[name]) for name in one)
 
 
-def _labelled(batch: Batch) -> tuple[Batch, list[str], Array]:
+def _labelled(batch: Batch, state: State) -> tuple[Batch, list[str], Array]:
     """The labelled items, names in the order of their labels, and the place of each item's name (N,)."""
     check_labelled(batch.items)
     labelled = batch.take(np.flatnonzero(batch.items.labelled))
     labels: Any = labelled.items.labels
     labels = np.array(labels.tolist()) if labels.dtype == object else labels
     different, codes = np.unique(labels, return_inverse=True)
-    by_label = [label_name(label) for label in different.tolist()]
+    by_label = label_names(different.tolist(), [category.name for category in state.live])
     names = list(dict.fromkeys(by_label))
     place = {name: row for row, name in enumerate(names)}
     return labelled, names, np.array([place[name] for name in by_label])[codes]
 
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
-    """``name``, or with the first free number after it.
+    """``name``, or with the first number after it that makes it look different from all others.
 
     Examples
     --------
     >>> unique_name("like cat", {"like cat", "dog"})
     'like cat (2)'
     """
-    taken = {NONE_OF_THESE, *taken}
+    looks = {skeleton(other) for other in (NONE_OF_THESE, *taken)}
     number, candidate = 1, name
-    while candidate in taken:
+    while skeleton(candidate) in looks:
         number += 1
         candidate = f"{name} ({number})"
     return candidate

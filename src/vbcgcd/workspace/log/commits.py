@@ -42,6 +42,8 @@ _ON_DISK = {"flagged": "unfamiliar", "prior": "model"}
 _ALWAYS = frozenset({"columns", "counts", "novel", "failures", "source_digest"})
 
 ABOUT, HEAD, LOCK, COMMITS, RECORD = "workspace.json", "HEAD", ".lock", "commits", "commit.json"
+#: What the user said about this copy; see `vbcgcd.workspace.trust`.
+LOCAL = "local.json"
 FORMAT = "vbcgcd-workspace"
 #: Names of what is being written, until a rename makes it count.
 ASIDE = re.compile(r"\.new-[0-9a-f]{32}")
@@ -54,6 +56,7 @@ __all__ = [
     "COMMITS",
     "FORMAT",
     "HEAD",
+    "LOCAL",
     "LOCK",
     "MIGRATIONS",
     "NAMED_FAILURES",
@@ -364,12 +367,14 @@ def record_of(commit: Commit, *, undone: bool = False) -> SessionRecord:
 
 def check_version(version: Any, path: Path) -> None:
     """Raise unless this release reads the version."""
-    if not isinstance(version, int):
+    if type(version) is not int:
         raise WorkspaceDamaged(f"{path} has no format version: it is damaged or not part of a workspace.")
     if version > VERSION:
         raise InputError(
             f"{path} has format version {version}, this release reads up to {VERSION}; update vbcgcd."
         )
+    if version < 1:
+        raise WorkspaceDamaged(f"{path} has the format version {version}, which never was; {RESTORE}.")
     missing = [v for v in range(version, VERSION) if v not in MIGRATIONS]
     if missing:
         raise InputError(

@@ -11,7 +11,17 @@ from typing import Any
 
 from vbcgcd.archive import sync_folder
 from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy
-from vbcgcd.workspace.log.commits import ABOUT, ASIDE, COMMITS, HEAD, LOCK, WriteLock, aside_name, disk_errors
+from vbcgcd.workspace.log.commits import (
+    ABOUT,
+    ASIDE,
+    COMMITS,
+    HEAD,
+    LOCAL,
+    LOCK,
+    WriteLock,
+    aside_name,
+    disk_errors,
+)
 
 __all__ = ["build_folder", "check_vacant"]
 
@@ -35,7 +45,7 @@ def check_vacant(path: Path) -> None:
         names = {part.name for part in path.iterdir()}
         asides = {name for name in names if ASIDE.fullmatch(name)}
         # A process that was killed while it made a workspace here may have left these.
-        leftovers = asides | {LOCK, HEAD, COMMITS} if asides else {LOCK}
+        leftovers = asides | {LOCK, LOCAL, HEAD, COMMITS} if asides else {LOCK}
         if names - leftovers:
             raise InputError(f"{path} is not an empty folder; choose one that is empty or does not exist.")
     elif path.exists():
@@ -83,6 +93,7 @@ def _build_inside(path: Path, fill: Callable[[Path], Any]) -> None:
 def _clear(path: Path) -> None:
     """Remove what making a workspace writes, and nothing else that is in the folder."""
     (path / HEAD).unlink(missing_ok=True)
+    (path / LOCAL).unlink(missing_ok=True)
     shutil.rmtree(path / COMMITS, ignore_errors=True)
     for part in path.iterdir():  # last: while one is there, the others are known to be leftovers
         if ASIDE.fullmatch(part.name):

@@ -32,6 +32,7 @@ from vbcgcd.workspace.log.commits import (
     COMMITS,
     FORMAT,
     HEAD,
+    LOCAL,
     LOCK,
     RECORD,
     RESTORE,
@@ -181,7 +182,7 @@ class Store:
         if not path.parent.is_dir():
             raise MissingFileError(f"Cannot write {path}: there is no folder {path.parent}; create it first.")
         whole = Path(os.path.realpath(self.path))
-        own = {name.casefold() for name in (ABOUT, HEAD, LOCK, COMMITS)}  # some disks ignore case
+        own = {name.casefold() for name in (ABOUT, HEAD, LOCAL, LOCK, COMMITS)}  # some disks ignore case
         # The name itself, which would be replaced, and its target if it is a link.
         for place in (Path(os.path.realpath(path.parent)) / path.name, Path(os.path.realpath(path))):
             if place.is_relative_to(whole) and place.relative_to(whole).parts[0].casefold() in own:

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -37,25 +38,38 @@ def export_to(store: Store, path: Path) -> ExportResult:
     return ExportResult(str(path), len(commits), path.stat().st_size)
 
 
-def import_from(file: Path, path: Path) -> Store:
-    """Make a workspace at ``path`` from an exported file; it appears complete and checked, or not at all."""
+def import_from(
+    file: Path,
+    path: Path,
+    *,
+    check_archive: Callable[[zipfile.ZipFile], object],
+    check_store: Callable[[Store], object],
+) -> None:
+    """Make a workspace at ``path`` from an exported file; it appears complete and checked, or not at all.
+
+    Parameters
+    ----------
+    file, path : Path
+    check_archive : callable
+        Called before anything is unpacked; it may raise.
+    check_store : callable
+        Called with the unpacked workspace, its digests checked, before it appears; it may raise or add files.
+    """
 
     def fill(folder: Path) -> None:
-        try:
-            with zipfile.ZipFile(file) as archive:
-                _extract(archive, folder, file)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
-            raise WorkspaceDamaged(f"{file} is not a complete export ({error}); export it again.") from None
+        with zipfile.ZipFile(file) as archive:
+            check_archive(archive)
+            _extract(archive, folder, file)
         store = Store(folder)
         store.verify()
         expected = {f"{c.number:06d}" for c in store.commits(store.head())}
         if {part.name for part in (folder / COMMITS).iterdir()} != expected:
             raise WorkspaceDamaged(f"{file} is inconsistent (commits beyond HEAD); export it again.")
+        check_store(store)
 
     if not file.is_file():
         raise MissingFileError(f"There is no file {file}.")
     build_folder(path, fill)
-    return Store(path)
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:

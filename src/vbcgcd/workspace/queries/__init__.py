@@ -13,7 +13,7 @@ from vbcgcd.workspace.queries.sessions import (
     list_sessions,
     next_redo,
 )
-from vbcgcd.workspace.queries.sources import item_contents
+from vbcgcd.workspace.queries.sources import item_contents, list_sources
 
 __all__ = [
     "count_items",
@@ -29,6 +29,7 @@ __all__ = [
     "list_commands",
     "list_seedlings",
     "list_sessions",
+    "list_sources",
     "next_redo",
     "overview",
     "predict",

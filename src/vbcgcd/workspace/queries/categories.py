@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes import deviation
 from vbcgcd.errors import InputError
+from vbcgcd.names import normalised
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.queries.items import assigning_commits, commit_counts, typical_samples
 from vbcgcd.workspace.snapshot import Category, Key, Snapshot, State, once_per_snapshot
@@ -189,7 +190,7 @@ def find_category(state: State, key: Key, *, retired: bool = False) -> Category:
         digits = text.removeprefix("#")
         number = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else None
         if number is None or not text.startswith("#"):  # "#12" always means the id
-            named = next((category for category in state.live if category.name == text), None)
+            named = _named(state, text)
     elif isinstance(key, int | np.integer) and not isinstance(key, bool):
         number = int(key)
     else:
@@ -210,6 +211,12 @@ def find_category(state: State, key: Key, *, retired: bool = False) -> Category:
             f"Category {category.id} ({category.name!r}) was {category.status}{into} and is no longer live."
         )
     return category
+
+
+def _named(state: State, text: str) -> Category | None:
+    """The live category with this name, however its accents are written."""
+    exact = next((category for category in state.live if category.name == text), None)
+    return exact or next((c for c in state.live if normalised(c.name) == normalised(text)), None)
 
 
 def describe(category: Category) -> str:

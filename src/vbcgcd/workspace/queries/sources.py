@@ -10,7 +10,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,8 @@ from vbcgcd.workspace.batch import items_of_path, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
 from vbcgcd.workspace.snapshot import History, Snapshot, once_per_snapshot
-from vbcgcd.workspace.values import ItemContent, ItemInfo
+from vbcgcd.workspace.trust import trust_of
+from vbcgcd.workspace.values import ItemContent, ItemInfo, SourceInfo
 
 Array = NDArray[Any]
 #: Letters of an excerpt, and pixels of a thumbnail's longer side.
@@ -43,6 +44,7 @@ __all__ = [
     "find_session",
     "item_contents",
     "item_texts",
+    "list_sources",
     "most_typical",
     "new_source",
     "source_of",
@@ -295,7 +297,7 @@ def _from_excerpts(snapshot: Snapshot, commit: Commit) -> Mapping[str, ItemConte
 
 
 def _from_source(snapshot: Snapshot, commit: Commit, reference: str) -> ItemContent | None:
-    source = Source.from_json(commit.summary)
+    source = _source_here(snapshot, commit)
     if not source.path or commit.summary.get("kind") not in ("text", "image"):
         return None
     value = _values(snapshot, commit, source).get(reference)
@@ -307,6 +309,26 @@ def _from_source(snapshot: Snapshot, commit: Commit, reference: str) -> ItemCont
         return ItemContent(reference, jpeg=thumbnail(value))
     except (InputError, ImportError):
         return None
+
+
+def _source_here(snapshot: Snapshot, commit: Commit) -> Source:
+    """The source of a commit at its place on this machine; none if it must not be opened."""
+    source = Source.from_json(commit.summary)
+    place = trust_of(snapshot).place_of(source.path, commit.number) if source.path else None
+    return NO_SOURCE if place is None else replace(source, path=place)
+
+
+def list_sources(snapshot: Snapshot) -> tuple[SourceInfo, ...]:
+    """The user's files and folders that sessions name, in the order of their first use."""
+    commits: dict[str, list[Commit]] = {}
+    for commit in snapshot.history.in_effect():
+        if path := Source.from_json(commit.summary).path:
+            commits.setdefault(path, []).append(commit)
+    trust = trust_of(snapshot)
+    return tuple(
+        SourceInfo(path, tuple(c.number for c in users), trust.place_of(path, users[-1].number))
+        for path, users in commits.items()
+    )
 
 
 def _values(snapshot: Snapshot, commit: Commit, source: Source) -> Mapping[str, Any]:

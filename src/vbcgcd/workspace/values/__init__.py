@@ -19,6 +19,7 @@ from vbcgcd.workspace.values.views import (
     MapItem,
     Overview,
     SeedlingInfo,
+    SourceInfo,
 )
 
 __all__ = [
@@ -39,5 +40,6 @@ __all__ = [
     "Predictions",
     "ReportResult",
     "SeedlingInfo",
+    "SourceInfo",
     "UndoResult",
 ]

