@@ -212,4 +212,5 @@ def test_the_papers_datasets_are_recognised():
     assert paper_dataset("cifar100-efficientnet-lite0") == "cifar100"
     assert paper_dataset("Tiny-ImageNet") == "tinyimagenet"
     assert paper_dataset("CUB_200_2011") == "cub200"
-    assert paper_dataset("clinc150-minilm") is None
+    assert paper_dataset("clinc150-minilm") == "clinc150"
+    assert paper_dataset("esc50-yamnet") is None

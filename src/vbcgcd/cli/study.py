@@ -55,7 +55,8 @@ PlanName = Annotated[
     str,
     typer.Option(
         "--plan",
-        help="b50t5, b50t10, b10t9, stream, stream-even, uneven, or a file of 'vbcgcd study plan'.",
+        help="b50t5, b50t10, b10t9, stream, stream-even, uneven, textoir25, textoir50, textoir75, or a file "
+        "of 'vbcgcd study plan'.",
     ),
 ]
 OrderOption = Annotated[Order, typer.Option("--order", help="Order in which the classes arrive.")]
@@ -147,7 +148,8 @@ def plan(
         str | None,
         typer.Option(
             "--plan",
-            help="b50t5, b50t10, b10t9, stream, stream-even or uneven, instead of the numbers below.",
+            help="b50t5, b50t10, b10t9, stream, stream-even, uneven, textoir25, textoir50 or textoir75, "
+            "instead of the numbers below.",
         ),
     ] = None,
     order: OrderOption = Order.RANDOM,
@@ -171,24 +173,22 @@ def plan(
     Example: vbcgcd study plan --data clinc.npz --plan stream --junk questions.npz --seed 1 -o stream.json
     """
     from vbcgcd.study.datasets import load_labels
-    from vbcgcd.study.plans import check_plan, make_plan, paper_dataset, write_plan
-    from vbcgcd.study.shapes import shape_by_shares, shape_of
-    from vbcgcd.study.streams.shapes import STREAMS, make_stream
+    from vbcgcd.study.named import named_plan
+    from vbcgcd.study.plans import check_plan, make_plan, write_plan
+    from vbcgcd.study.shapes import shape_by_shares
 
     y, dataset = load_labels(data)
-    if name in STREAMS:
-        drawn = make_stream(y, name, seed=seed, junk_y=None if junk is None else load_labels(junk)[0])
+    if name is not None:
+        junk_y = None if junk is None else load_labels(junk)[0]
+        drawn = named_plan(name, y, dataset=dataset, order=order.value, seed=seed, junk_y=junk_y)
     else:
-        if name is not None:
-            shape = shape_of(name, y, dataset=paper_dataset(dataset))
-        else:
-            shape = shape_by_shares(
-                y,
-                labelled_share=labelled_share,
-                n_sessions=sessions,
-                train_share=train_share,
-                known_share=known_share,
-            )
+        shape = shape_by_shares(
+            y,
+            labelled_share=labelled_share,
+            n_sessions=sessions,
+            train_share=train_share,
+            known_share=known_share,
+        )
         drawn = make_plan(y, shape, order=order.value, seed=seed)
     check_plan(drawn, y)
     write_plan(drawn, output)
