@@ -66,7 +66,8 @@ Out = Annotated[
 FormatOption = Annotated[Format, typer.Option("--format", help="Format of the tables.")]
 ProtocolOption = Annotated[Protocol, typer.Option("--protocol", help="How ids are matched to true classes.")]
 Methods = Annotated[
-    str | None, typer.Option("--methods", help="Comma-separated methods, or all; see 'vbcgcd study methods'.")
+    str | None,
+    typer.Option("--methods", help="Comma-separated methods, all or tools; see 'vbcgcd study methods'."),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -107,7 +108,7 @@ def list_experiments() -> None:
 @app.command()
 @errors_are_messages
 def methods() -> None:
-    """List the methods that a study can run: ours and the rivals, with paper and year.
+    """List the methods that a study can run: ours, the rivals and today's tools, with paper and year.
 
     Example: vbcgcd study methods
     """
@@ -117,7 +118,7 @@ def methods() -> None:
     for column in ("name", "what it does", "paper", "year", "needs"):
         table.add_column(column, no_wrap=column in ("name", "year"))
     for card in METHODS.values():
-        table.add_row(card.name, card.what, card.paper, str(card.year or ""), "torch" if card.torch else "")
+        table.add_row(card.name, card.what, card.paper, str(card.year or ""), card.needs)
     console().print(table)
 
 

@@ -252,7 +252,8 @@ def with_methods(
     ----------
     experiment : Experiment
     methods : str, sequence of str or None
-        Names of methods, or a comma-separated list of them; "all" is ours and every rival. None is ours.
+        Names of methods, or a comma-separated list of them; "all" is ours and every rival from the papers,
+        "tools" what people use today. None is ours.
     options : mapping of str to mapping, optional
         Options of methods, by the name of the method.
     """

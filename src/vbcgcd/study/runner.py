@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -26,7 +27,7 @@ from vbcgcd.study.streams.junk import name_with_junk
 from vbcgcd.study.streams.run import run_stream
 from vbcgcd.validation import check_choice
 
-__all__ = ["Method", "create_method", "execute", "make_method", "run_plan", "upper_bound"]
+__all__ = ["Method", "check_available", "create_method", "execute", "make_method", "run_plan", "upper_bound"]
 
 
 def make_method(name: str, **options: Any) -> Method:
@@ -50,22 +51,26 @@ def make_method(name: str, **options: Any) -> Method:
 
 def create_method(name: str, options: Mapping[str, Any]) -> Method:
     """A fresh method by name, with these options and no others."""
-    check_choice("method", name, tuple(METHODS))
-    card = METHODS[name]
-    module, _, attribute = card.where.partition(":")
-    try:
-        create = operator.attrgetter(attribute)(importlib.import_module(module))
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("torch"):
-            raise
-        raise InputError(
-            f"{name} needs torch, which is not installed; install it with: pip install torch"
-        ) from None
+    check_available(name)
+    module, _, attribute = METHODS[name].where.partition(":")
+    create = operator.attrgetter(attribute)(importlib.import_module(module))
     try:
         method: Method = create(**options)
     except TypeError as error:
         raise InputError(f"Cannot create {name} with these options: {error}.") from None
     return method
+
+
+def check_available(name: str) -> None:
+    """Raise `InputError` if there is no such method, or if the package that it needs is not installed."""
+    check_choice("method", name, tuple(METHODS))
+    needs = METHODS[name].needs
+    if needs and importlib.util.find_spec(needs) is None:
+        install = needs if needs == "torch" else "'vbcgcd[rivals]'"
+        raise InputError(
+            f"{name} needs {needs}, which is not installed; install it with: pip install {install}",
+            option="methods",
+        )
 
 
 def execute(

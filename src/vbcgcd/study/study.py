@@ -16,7 +16,7 @@ from vbcgcd.study.methods import Run
 from vbcgcd.study.named import PLAN_NAMES, named_plan
 from vbcgcd.study.plans import Plan, check_plan, read_plan
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
-from vbcgcd.study.runner import execute
+from vbcgcd.study.runner import check_available, execute
 from vbcgcd.study.shapes import NAMED_PLANS
 from vbcgcd.study.streams.junk import name_with_junk
 from vbcgcd.study.streams.shapes import STREAMS
@@ -151,7 +151,8 @@ def run_study(
     seeds : int
         Number of plans to draw for a named plan, with the seeds 0, 1, 2, ...
     methods : str or sequence of str, optional
-        Methods to compare instead of the experiment's own variants; "all" is ours and every rival.
+        Methods to compare instead of the experiment's own variants; "all" is ours and every rival from the
+        papers, "tools" what people use today.
     options : mapping of str to mapping, optional
         Options of methods, by the name of the method.
     second : path or Dataset, optional
@@ -190,6 +191,8 @@ def run_study(
     True
     """
     experiment = _choose(experiment, methods, options)
+    for variant in experiment.variants:
+        check_available(variant.run.method)
     bars = progress is not None
     dataset = data if isinstance(data, Dataset) else load_dataset(data, embedder=embedder, progress=bars)
     other = second if isinstance(second, Dataset) or second is None else load_dataset(second, progress=bars)
