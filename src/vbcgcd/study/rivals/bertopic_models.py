@@ -143,8 +143,9 @@ class BertopicMerged(BaseRival):
     session is a manual topic model, one topic for each category. Each session gets a model of its own (UMAP
     and HDBSCAN with BERTopic's settings); those of its topics that are less like every known one than
     ``min_similarity`` (cosine of their mean embeddings) are appended. HDBSCAN decides how many topics a
-    session has; a number that is given sets the similarity so that as many are appended, if there are as
-    many. Rows that HDBSCAN calls outliers are unassigned; `predict` answers with the most similar topic.
+    session has. Where the number is given, they are reduced to all categories so far (``nr_topics``), and the
+    similarity is set so that the number given is appended, if there are as many. Rows that HDBSCAN calls
+    outliers are unassigned; `predict` answers with the most similar topic.
 
     Parameters
     ----------
@@ -214,7 +215,9 @@ class BertopicMerged(BaseRival):
         novelty = 1 - cosine_similarity(unit, self.topic_embeddings_).max(axis=1)
         if len(unit) <= max(self.min_topic_size, self.n_neighbors):  # UMAP and HDBSCAN cannot work
             return Learned(np.full(len(unit), -1), 0, novelty)
-        session = self._topics(unit, umap_model=self._reduction())
+        # Who knows the number has BERTopic join what HDBSCAN cut up.
+        nr_topics = None if n_novel is None else n_known + n_novel
+        session = self._topics(unit, umap_model=self._reduction(), nr_topics=nr_topics)
         topics = np.asarray(session.topic_embeddings_)[int(-1 in session.topics_) :]
         if not len(topics):
             return Learned(np.full(len(unit), -1), 0, novelty)
