@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 from packages import skip_without_package
 
 from vbcgcd.study.rivals.turftopic_models import SensTopicStream
@@ -18,10 +19,12 @@ def test_topics_are_appended_and_the_old_ones_stay(blob_stream):
     assert len(model.topics_) == 7
 
 
-def test_a_single_row_is_answered(blob_stream):
+@pytest.mark.parametrize("assign", ["similarity", "mixtures"])
+def test_a_single_row_is_answered(assign, blob_stream):
     skip_without_package("turftopic")
     stream = blob_stream()
-    model = SensTopicStream().fit(stream.rows, stream.labels)
+    model = SensTopicStream(assign=assign).fit(stream.rows, stream.labels)
+    assert np.mean(model.predict(stream.rows) == stream.labels) > 0.95
     assert model.predict(stream.rows[:1])[0] in model.classes_
 
 

@@ -14,6 +14,7 @@ from vbcgcd.study.rivals.base import BaseRival, Learned
 from vbcgcd.study.rivals.kmeans import unit_rows
 from vbcgcd.study.rivals.ncm import category_means
 from vbcgcd.study.rivals.topics import admitting, quiet, wordless
+from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
 
@@ -25,17 +26,21 @@ class SensTopicStream(BaseRival):
 
     Kardos et al., "Turftopic" (JOSS 2025): `SensTopic` writes each embedding as a non-negative mixture of
     topics. `partial_fit` with ``merge_method="keep_first"`` extracts topics from the new documents and
-    appends those whose cosine with every old one is below a threshold; old topics do not move, so ids last. A
-    row belongs to its largest topic. Turftopic infers the mixtures of all rows of a call together, so a row
-    may be answered otherwise in other company.
+    appends those whose cosine with every old one is below a threshold; old topics do not move, so ids last.
 
     The labelled session gives one topic for each category, its mean: the factors that documents with known
     topics have. From a session as many topics are extracted as there are categories once it is learned, and
     the threshold is set so that the number given is appended; where it is not given, Turftopic chooses how
     many to extract by its information criterion, and ``match_threshold`` decides.
 
+    A row belongs to the topic that it is most similar to. Turftopic's own answer is the largest share of the
+    mixture (``assign="mixtures"``), but it infers the mixtures of all rows of a call together, from a k-means
+    of them, so that a row is answered otherwise in other company: with the true labels of all 150 categories
+    of CLINC150, 41 % of the test rows are right.
+
     Parameters
     ----------
+    assign : {"similarity", "mixtures"}, default="similarity"
     match_threshold : float, default=0.7
         Used where the number is not given.
     sparsity : float, default=1.0
@@ -50,7 +55,7 @@ class SensTopicStream(BaseRival):
         Of the labelled rows, from which all are counted: mixtures of vectors that point the same way are not
         told apart.
     n_labelled_ : int
-        Labelled rows; calls of Turftopic have at least as many, by repetition.
+        Labelled rows; calls for mixtures have at least as many, by repetition.
     """
 
     model_: Any
@@ -63,17 +68,20 @@ class SensTopicStream(BaseRival):
     def __init__(
         self,
         *,
+        assign: str = "similarity",
         match_threshold: float = 0.7,
         sparsity: float = 1.0,
         max_iter: int = 200,
         random_state: int | None = 0,
     ) -> None:
+        self.assign = assign
         self.match_threshold = match_threshold
         self.sparsity = sparsity
         self.max_iter = max_iter
         self.random_state = random_state
 
     def _fit(self, rows: Array, codes: Array, n_categories: int) -> None:
+        check_choice("assign", self.assign, ("similarity", "mixtures"))
         unit = unit_rows(rows)
         self.mean_, self.n_labelled_ = unit.mean(axis=0), len(rows)
         means = category_means(unit - self.mean_, codes, n_categories)
@@ -118,11 +126,15 @@ class SensTopicStream(BaseRival):
         return Learned(self._predict(rows), len(self.topics_) - n_known, novelty)
 
     def _predict(self, rows: Array) -> Array:
+        unit = unit_rows(rows) - self.mean_
+        if self.assign == "similarity":
+            return np.asarray(cosine_similarity(unit, self.topics_).argmax(axis=1))
         # Mixtures of fewer rows would be out of scale with the topics, and k-means needs a row for each.
-        n_rows = max(len(rows), len(self.topics_), self.n_labelled_)
-        enough = np.resize(unit_rows(rows) - self.mean_, (n_rows, rows.shape[1]))
+        n_rows = max(len(unit), len(self.topics_), self.n_labelled_)
         with quiet():
-            mixtures = self.model_.transform(wordless(len(enough)), embeddings=enough)
+            mixtures = self.model_.transform(
+                wordless(n_rows), embeddings=np.resize(unit, (n_rows, unit.shape[1]))
+            )
         return np.asarray(mixtures[: len(rows)].argmax(axis=1))
 
 
