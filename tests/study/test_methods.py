@@ -1,7 +1,7 @@
 import pytest
 
 from vbcgcd import InputError
-from vbcgcd.study.methods import ALL, METHODS, RIVALS, expand_methods
+from vbcgcd.study.methods import ALL, METHODS, RIVALS, TOOLS, expand_methods
 
 
 def test_cards_are_listed_under_their_names_and_say_what_they_are():
@@ -10,7 +10,7 @@ def test_cards_are_listed_under_their_names_and_say_what_they_are():
 
 
 def test_rivals_name_their_paper():
-    assert all(card.paper and card.year for card in RIVALS)
+    assert all(card.paper and card.year for card in (*RIVALS, *TOOLS))
     assert ALL[0] == "ours"
     assert set(ALL[1:]) == {card.name for card in RIVALS}
 
@@ -19,6 +19,8 @@ def test_lists_of_methods():
     assert expand_methods("ncm, ours,ncm") == ("ncm", "ours")
     assert expand_methods("all") == ALL
     assert expand_methods("ncm,all")[0] == "ncm"
+    assert expand_methods("tools") == tuple(card.name for card in TOOLS)
+    assert not set(expand_methods("tools")) & set(ALL)
 
 
 @pytest.mark.parametrize("names", ["nmc", "", ",", "ours,nothing"])

@@ -212,7 +212,8 @@ def test_the_papers_datasets_are_recognised():
     assert paper_dataset("cifar100-efficientnet-lite0") == "cifar100"
     assert paper_dataset("Tiny-ImageNet") == "tinyimagenet"
     assert paper_dataset("CUB_200_2011") == "cub200"
-    assert paper_dataset("clinc150-minilm") is None
+    assert paper_dataset("clinc150-minilm") == "clinc150"
+    assert paper_dataset("esc50-yamnet") is None
 
 
 @pytest.mark.parametrize("value", [3, "rows", [[1, 2]], [None], {"a": 1}, [10**30], [{}]])

@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,8 @@ from vbcgcd.study.records import (
     run_key,
 )
 from vbcgcd.study.runner import execute
-from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore
+from vbcgcd.study.scoring import Accuracies, ClusterScore, SessionScore, StreamScore
+from vbcgcd.study.stability import IdStability
 
 SCORE = SessionScore(0.5, 0.75, math.nan, 0.7)
 BOUND = Accuracies(0.9, (SessionScore(0.8, 0.9, 0.6, 0.8),))
@@ -45,6 +47,18 @@ def record(key="a", *, result=True, **changes):
 def same(one, other):
     """Equal, with NaN in the same places."""
     return one.as_json() == other.as_json() and repr(one) == repr(other)
+
+
+def test_stability_and_clusters_are_read_back_and_may_be_missing():
+    clusters = ClusterScore(0.75, 0.5, math.nan)
+    sessions = (session(),)
+    full = PlanResult(0.9, 0.9, sessions, 1.0, 0, None, IdStability(9, 8, 7, 6), clusters, clusters)
+    content = record().as_json() | {"result": replace(record(), result=full).as_json()["result"]}
+    read = RunRecord.from_json(json.loads(json.dumps(content)))
+    assert repr(read.result) == repr(full)
+    bare = RunRecord.from_json(record().as_json()).result
+    assert bare.stability is bare.test_clusters is bare.session_clusters is None
+    assert not {"stability", "test_clusters", "session_clusters"} & set(record().as_json()["result"])
 
 
 @pytest.mark.parametrize("result", [True, False])

@@ -8,7 +8,7 @@ from vbcgcd import CategoryDiscoverer
 from vbcgcd.study.datasets import Dataset
 from vbcgcd.study.plans import random_plan
 from vbcgcd.study.runner import run_plan, upper_bound
-from vbcgcd.study.scoring import SessionScore
+from vbcgcd.study.scoring import ClusterScore, SessionScore
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,9 @@ def test_the_result_is_worth_having(run):
 
 def test_a_session_is_given_rows_and_a_number_and_no_labels(run, digits, plan):
     calls = run[1].calls
-    assert [name for name, _, _ in calls] == ["fit", "predict"] + ["discover", "predict"] * 2
+    # After `fit` the labelled rows are predicted too, and at the end all rows that arrived: id stability.
+    verbs = ["fit", "predict", "predict", *["discover", "predict"] * 2, "predict"]
+    assert [name for name, _, _ in calls] == verbs
     sessions = [(args, kwargs) for name, args, kwargs in calls if name == "discover"]
     for (args, kwargs), session in zip(sessions, plan.sessions, strict=True):
         assert len(args) == 1
@@ -118,6 +120,27 @@ def test_an_oracle_scores_one(digits, plan, number_known, numbers):
     assert result.scores == (SessionScore(1, 1, 1, 1),) * 2
     assert (result.base, result.forgetting, result.discovery) == (1, 0, 1)
     assert [s.n_discovered for s in result.sessions] == [2, 2]
+    assert result.test_clusters == result.session_clusters == ClusterScore(1, 1, 1)
+    assert result.stability.share == 1
+    assert result.stability.items == len(plan.base_rows) + len(plan.sessions[0].rows)
+
+
+class Renumbering(Oracle):
+    """Knows every class and gives the novel ones other ids in each session."""
+
+    def predict(self, X):
+        ids = super().predict(X)
+        return np.where(ids >= 100, ids + 1000 * len(self.numbers), ids)
+
+
+def test_renumbering_costs_stability_and_no_clustering_accuracy(digits, plan):
+    result = run_plan(Renumbering(digits), digits, plan)
+    assert result.test_clusters.acc == 1
+    arrived = digits.train_y[plan.sessions[0].rows]
+    novel = np.isin(arrived, plan.sessions[0].novel).sum()
+    stability = result.stability
+    assert stability.given == stability.items
+    assert stability.items - stability.kept == stability.items - stability.same_id == novel
 
 
 def test_the_upper_bound_of_digits_is_high(run, digits, plan):

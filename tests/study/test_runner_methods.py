@@ -1,9 +1,11 @@
 import sys
 
 import pytest
+from packages import skip_without_package
 
 from vbcgcd import CategoryDiscoverer, InputError
-from vbcgcd.study.methods import METHODS, MethodCard
+from vbcgcd.study import run_study
+from vbcgcd.study.methods import METHODS, TOOLS, MethodCard
 from vbcgcd.study.runner import Method, make_method
 
 
@@ -14,8 +16,7 @@ def test_ours_is_the_default_model():
 
 @pytest.mark.parametrize("name", METHODS)
 def test_every_method_has_the_three_verbs(name):
-    if METHODS[name].torch:
-        pytest.importorskip("torch")
+    skip_without_package(name)
     assert isinstance(make_method(name), Method)
 
 
@@ -43,6 +44,17 @@ def test_a_missing_torch_is_one_clear_error(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(InputError, match="torch"):
         make_method("simgcd-frozen")
+
+
+@pytest.mark.parametrize("name", [card.name for card in TOOLS if card.needs])
+def test_a_missing_tool_is_one_clear_error_before_anything_runs(name, monkeypatch, small_data, small_plans):
+    monkeypatch.setitem(sys.modules, METHODS[name].needs, None)
+    with pytest.raises(InputError, match=r"pip install 'vbcgcd\[rivals\]'"):
+        make_method(name)
+    steps = []
+    with pytest.raises(InputError, match=METHODS[name].needs):
+        run_study("main", small_data, plan=small_plans, methods=f"ncm,{name}", progress=steps.append)
+    assert steps == []
 
 
 def test_options_that_do_not_exist_are_refused():

@@ -147,3 +147,11 @@ def test_embeddings_of_wrong_shape_are_refused(run, tmp_path):
     result = run("run", "main", "--data", "bad.npz")
     assert result.exit_code == 2
     assert "Traceback" not in result.output
+
+
+def test_the_text_protocol_is_run_and_read_again(run, small_file):
+    result = run("run", "textoir", "--data", small_file, "--plan", "textoir75", "--seeds", 1)
+    assert result.exit_code == 0, result.output
+    for word in ("ACC", "NMI", "ARI", "textoir75", "number unknown"):
+        assert word in result.output
+    assert "plan textoir75" in run("table", "textoir").output

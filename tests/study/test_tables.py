@@ -9,7 +9,8 @@ from vbcgcd.study.experiments import EXPERIMENTS
 from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import PlanOrigin
 from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
-from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore
+from vbcgcd.study.scoring import Accuracies, ClusterScore, SessionScore, StreamScore
+from vbcgcd.study.stability import IdStability
 from vbcgcd.study.tables import make_tables
 
 
@@ -32,7 +33,16 @@ def record(seed, old, new, *, bound=0.8, seconds=1.0, method="ours", plan="b50t5
         "cifar100",
         "digest",
         PlanOrigin(plan, "random", seed),
-        PlanResult(0.95, 0.96, sessions, 2.0, 0),
+        PlanResult(
+            0.95,
+            0.96,
+            sessions,
+            2.0,
+            0,
+            stability=IdStability(10, 8, 7, 6),
+            test_clusters=ClusterScore(0.5, 0.6, 0.4),
+            session_clusters=ClusterScore(0.7, 0.8, 0.6),
+        ),
         Accuracies(0.95, scores),
         version or vbcgcd.__version__,
     )
@@ -43,7 +53,7 @@ def two():
     return {"ours": (record(0, 0.6, 0.5), record(1, 0.7, 0.6))}
 
 
-SUMMARY = ("method", "All", "Old", "New", "M_f", "M_d", "upper", "share", "of best")
+SUMMARY = ("method", "All", "Old", "New", "M_f", "M_d", "ids kept", "upper", "share", "of best")
 
 
 def tables(kind, groups, **options):
@@ -61,6 +71,7 @@ def test_the_summary_by_hand(two):
             "55.00 ± 7.07",
             "20.00 ± 0.00",
             "62.50 ± 3.54",
+            "75.00",
             "80.00",
             "0.781 ± 0.088",
             "0.781",
@@ -69,13 +80,31 @@ def test_the_summary_by_hand(two):
     assert "frozen" in table.notes[0]
 
 
+def test_records_without_stability_leave_a_gap(two):
+    old = tuple(
+        dataclasses.replace(r, result=dataclasses.replace(r.result, stability=None)) for r in two["ours"]
+    )
+    assert tables("main", {"ours": old})[SUMMARY].rows[0][6] == "–"
+
+
+def test_the_table_of_the_text_protocol(two):
+    columns = ("method", "ACC", "NMI", "ARI", "ACC (session)", "NMI (session)", "ARI (session)", "found")
+    table = tables("textoir", two)[(*columns, "seconds")]
+    assert table.rows[0][:4] == ("ours", "50.00 ± 0.00", "60.00 ± 0.00", "40.00 ± 0.00")
+    assert table.rows[0][4:] == ("70.00", "80.00", "60.00", "2.0", "1.0")
+    runs = (record(0, 0.6, 0.5, plan="textoir75"),)
+    [table, _] = make_tables(EXPERIMENTS["textoir"], {"ours": runs}, data="clinc150-minilm")
+    assert table.rows[1] == ("paper: USNID", "90.40", *["–"] * 7)
+    assert "BERT" in " ".join(table.notes)
+
+
 def test_joint_scoring_is_named_and_shown(two):
     table = tables("main", two, protocol="joint")[SUMMARY]
     assert "joint" in table.notes[0]
     assert table.rows[0][1] == "63.50 ± 7.07"
     assert table.rows[0][4] == "20.00 ± 0.00"  # .96 - .76
     assert (
-        table.rows[0][7] == table.rows[0][8] == "–"
+        table.rows[0][8] == table.rows[0][9] == "–"
     )  # the bound is scored by equality, so a joint share would flatter
 
 
@@ -110,7 +139,7 @@ def test_cost_is_relative_to_ours(two):
 def test_the_papers_figures_stand_beside_ours_where_it_prints_them(two):
     [sessions, summary, *_] = make_tables(EXPERIMENTS["main"], two, data="cifar100-any-embedder")
     printed = [row for row in summary.rows if row[0] == "paper: VB-CGCD"]
-    assert printed == [("paper: VB-CGCD", "81.23", "81.84", "75.70", "–", "79.14", "–", "–", "–")]
+    assert printed == [("paper: VB-CGCD", "81.23", "81.84", "75.70", "–", "79.14", *["–"] * 4)]
     assert any("as printed" in note for note in summary.notes)
     assert ("paper: VB-CGCD", "0", "91.68", "", "") in sessions.rows
     assert all(
@@ -129,7 +158,7 @@ def test_a_method_with_fewer_seeds_says_so(two):
 
 def test_of_best_divides_by_the_largest_bound(two):
     table = tables("main", two | {"ncm": (record(0, 0.6, 0.5, method="ncm", bound=0.5),)})[SUMMARY]
-    assert [row[8] for row in table.rows] == ["0.781", "0.719"]  # .575 / .8, not .575 / .5
+    assert [row[9] for row in table.rows] == ["0.781", "0.719"]  # .575 / .8, not .575 / .5
 
 
 def test_the_papers_figures_stand_beside_their_own_plan_only():

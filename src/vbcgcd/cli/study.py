@@ -55,7 +55,8 @@ PlanName = Annotated[
     str,
     typer.Option(
         "--plan",
-        help="b50t5, b50t10, b10t9, stream, stream-even, uneven, or a file of 'vbcgcd study plan'.",
+        help="b50t5, b50t10, b10t9, stream, stream-even, uneven, textoir25, textoir50, textoir75, or a file "
+        "of 'vbcgcd study plan'.",
     ),
 ]
 OrderOption = Annotated[Order, typer.Option("--order", help="Order in which the classes arrive.")]
@@ -65,7 +66,8 @@ Out = Annotated[
 FormatOption = Annotated[Format, typer.Option("--format", help="Format of the tables.")]
 ProtocolOption = Annotated[Protocol, typer.Option("--protocol", help="How ids are matched to true classes.")]
 Methods = Annotated[
-    str | None, typer.Option("--methods", help="Comma-separated methods, or all; see 'vbcgcd study methods'.")
+    str | None,
+    typer.Option("--methods", help="Comma-separated methods, all or tools; see 'vbcgcd study methods'."),
 ]
 Settings = Annotated[
     list[str] | None,
@@ -106,7 +108,7 @@ def list_experiments() -> None:
 @app.command()
 @errors_are_messages
 def methods() -> None:
-    """List the methods that a study can run: ours and the rivals, with paper and year.
+    """List the methods that a study can run: ours, the rivals and today's tools, with paper and year.
 
     Example: vbcgcd study methods
     """
@@ -116,7 +118,7 @@ def methods() -> None:
     for column in ("name", "what it does", "paper", "year", "needs"):
         table.add_column(column, no_wrap=column in ("name", "year"))
     for card in METHODS.values():
-        table.add_row(card.name, card.what, card.paper, str(card.year or ""), "torch" if card.torch else "")
+        table.add_row(card.name, card.what, card.paper, str(card.year or ""), card.needs)
     console().print(table)
 
 
@@ -147,7 +149,8 @@ def plan(
         str | None,
         typer.Option(
             "--plan",
-            help="b50t5, b50t10, b10t9, stream, stream-even or uneven, instead of the numbers below.",
+            help="b50t5, b50t10, b10t9, stream, stream-even, uneven, textoir25, textoir50 or textoir75, "
+            "instead of the numbers below.",
         ),
     ] = None,
     order: OrderOption = Order.RANDOM,
@@ -171,24 +174,22 @@ def plan(
     Example: vbcgcd study plan --data clinc.npz --plan stream --junk questions.npz --seed 1 -o stream.json
     """
     from vbcgcd.study.datasets import load_labels
-    from vbcgcd.study.plans import check_plan, make_plan, paper_dataset, write_plan
-    from vbcgcd.study.shapes import shape_by_shares, shape_of
-    from vbcgcd.study.streams.shapes import STREAMS, make_stream
+    from vbcgcd.study.named import named_plan
+    from vbcgcd.study.plans import check_plan, make_plan, write_plan
+    from vbcgcd.study.shapes import shape_by_shares
 
     y, dataset = load_labels(data)
-    if name in STREAMS:
-        drawn = make_stream(y, name, seed=seed, junk_y=None if junk is None else load_labels(junk)[0])
+    if name is not None:
+        junk_y = None if junk is None else load_labels(junk)[0]
+        drawn = named_plan(name, y, dataset=dataset, order=order.value, seed=seed, junk_y=junk_y)
     else:
-        if name is not None:
-            shape = shape_of(name, y, dataset=paper_dataset(dataset))
-        else:
-            shape = shape_by_shares(
-                y,
-                labelled_share=labelled_share,
-                n_sessions=sessions,
-                train_share=train_share,
-                known_share=known_share,
-            )
+        shape = shape_by_shares(
+            y,
+            labelled_share=labelled_share,
+            n_sessions=sessions,
+            train_share=train_share,
+            known_share=known_share,
+        )
         drawn = make_plan(y, shape, order=order.value, seed=seed)
     check_plan(drawn, y)
     write_plan(drawn, output)

@@ -210,6 +210,16 @@ _CATALOGUE = (
         takes_methods=True,
     ),
     Experiment(
+        "textoir",
+        "Text protocol",
+        "How well are rows clustered if a tenth of the known ones is labelled and all else comes at once?",
+        (_OURS, Variant("ours, number unknown", Run("ours", number_known=False))),
+        ("clusters", "counts"),
+        plan="textoir50",
+        plans=("textoir25", "textoir75"),
+        takes_methods=True,
+    ),
+    Experiment(
         "replay",
         "Posteriors as replay",
         "How close does a neural classifier come that learns only from samples of the posteriors?",
@@ -242,7 +252,8 @@ def with_methods(
     ----------
     experiment : Experiment
     methods : str, sequence of str or None
-        Names of methods, or a comma-separated list of them; "all" is ours and every rival. None is ours.
+        Names of methods, or a comma-separated list of them; "all" is ours and every rival from the papers,
+        "tools" what people use today. None is ours.
     options : mapping of str to mapping, optional
         Options of methods, by the name of the method.
     """

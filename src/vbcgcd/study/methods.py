@@ -8,7 +8,17 @@ from typing import Any
 
 from vbcgcd.errors import InputError
 
-__all__ = ["ALL", "METHODS", "OURS", "RIVALS", "MethodCard", "Run", "expand_methods", "options_of"]
+__all__ = [
+    "ALL",
+    "METHODS",
+    "OURS",
+    "RIVALS",
+    "TOOLS",
+    "MethodCard",
+    "Run",
+    "expand_methods",
+    "options_of",
+]
 
 
 @dataclass(frozen=True)
@@ -27,8 +37,8 @@ class MethodCard:
     year : int or None
     options : mapping
         Options that make it what its name says.
-    torch : bool
-        Whether it needs torch.
+    needs : str
+        Package that it needs beyond those of vbcgcd; empty for most.
     counts : bool
         Whether it can estimate the number of novel categories.
     """
@@ -39,7 +49,7 @@ class MethodCard:
     paper: str = ""
     year: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    torch: bool = False
+    needs: str = ""
     counts: bool = True
 
 
@@ -141,7 +151,7 @@ RIVALS = (
         f"{_RIVALS}.simgcd:SimGcdFrozen",
         "SimGCD, ICCV",
         2023,
-        torch=True,
+        needs="torch",
         counts=False,
     ),
     MethodCard(
@@ -150,7 +160,7 @@ RIVALS = (
         f"{_RIVALS}.happy:HappyFrozen",
         "Happy, NeurIPS",
         2024,
-        torch=True,
+        needs="torch",
         counts=False,
     ),
     MethodCard(
@@ -159,7 +169,7 @@ RIVALS = (
         f"{_RIVALS}.gm:GrowMergeFrozen",
         "Grow and Merge, NeurIPS",
         2022,
-        torch=True,
+        needs="torch",
         counts=False,
     ),
     MethodCard(
@@ -168,7 +178,7 @@ RIVALS = (
         f"{_RIVALS}.metagcd:MetaGcdFrozen",
         "MetaGCD, ICCV",
         2023,
-        torch=True,
+        needs="torch",
         counts=False,
     ),
     MethodCard(
@@ -177,7 +187,7 @@ RIVALS = (
         f"{_RIVALS}.promptccd:PromptCcdFrozen",
         "PromptCCD, ECCV",
         2024,
-        torch=True,
+        needs="torch",
     ),
     MethodCard(
         "vb-released",
@@ -185,13 +195,74 @@ RIVALS = (
         f"{_RIVALS}.vb_released:VbReleased",
         "VB-CGCD, ICML",
         2025,
-        torch=True,
+        needs="torch",
         counts=False,
     ),
 )
-METHODS = {card.name: card for card in (*OURS, *RIVALS)}
-#: What the word "all" stands for in a list of methods: ours and every rival.
+#: What people use today for new categories in a stream of embeddings, whether or not it was made for that.
+TOOLS = (
+    MethodCard(
+        "bertopic-online",
+        "BERTopic's partial_fit, mini-batch k-means",
+        f"{_RIVALS}.bertopic_models:BertopicOnline",
+        "BERTopic, arXiv 2203.05794",
+        2022,
+        needs="bertopic",
+        counts=False,
+    ),
+    MethodCard(
+        "bertopic-merge",
+        "one BERTopic model for each session (UMAP, HDBSCAN), joined by merge_models",
+        f"{_RIVALS}.bertopic_models:BertopicMerged",
+        "BERTopic, arXiv 2203.05794",
+        2022,
+        needs="bertopic",
+    ),
+    MethodCard(
+        "turftopic",
+        "SensTopic, which appends topics and keeps the old ones",
+        f"{_RIVALS}.turftopic_models:SensTopicStream",
+        "Turftopic, JOSS",
+        2025,
+        needs="turftopic",
+    ),
+    MethodCard(
+        "hdbscan",
+        "rows far from every category, clustered by HDBSCAN",
+        f"{_RIVALS}.hdbscan:HdbscanPerSession",
+        "HDBSCAN, PAKDD",
+        2013,
+    ),
+    MethodCard(
+        "river-kmeans",
+        "River's sequential k-means, row by row",
+        f"{_RIVALS}.river_clusterers:RiverKMeans",
+        "River, JMLR",
+        2021,
+        needs="river",
+        counts=False,
+    ),
+    MethodCard(
+        "river-dbstream",
+        "River's DBSTREAM, row by row",
+        f"{_RIVALS}.river_clusterers:RiverDbstream",
+        "DBSTREAM, TKDE",
+        2016,
+        needs="river",
+    ),
+    MethodCard(
+        "birch",
+        "scikit-learn's BIRCH, fed session after session",
+        f"{_RIVALS}.birch:BirchTree",
+        "BIRCH, SIGMOD",
+        1996,
+        counts=False,
+    ),
+)
+METHODS = {card.name: card for card in (*OURS, *RIVALS, *TOOLS)}
+#: What the word "all" stands for in a list of methods: ours and every rival from the papers.
 ALL = ("ours", *(card.name for card in RIVALS))
+_GROUPS = {"all": ALL, "tools": tuple(card.name for card in TOOLS)}
 
 
 def options_of(run: Run) -> dict[str, Any]:
@@ -201,14 +272,17 @@ def options_of(run: Run) -> dict[str, Any]:
 
 
 def expand_methods(names: str) -> tuple[str, ...]:
-    """Method names from a comma-separated list; ``all`` is ours and every rival."""
+    """Method names from a comma-separated list.
+
+    ``all`` is ours and every rival from the papers, ``tools`` what people use today.
+    """
     wanted = [name.strip() for name in names.split(",") if name.strip()]
-    chosen = tuple(dict.fromkeys(m for name in wanted for m in (ALL if name == "all" else (name,))))
+    chosen = tuple(dict.fromkeys(m for name in wanted for m in _GROUPS.get(name, (name,))))
     unknown = [name for name in chosen if name not in METHODS]
     if unknown or not chosen:
         raise InputError(
             f"Unknown method {', '.join(map(repr, unknown)) or repr(names)}; choose among "
-            f"{', '.join(METHODS)} or all.",
+            f"{', '.join(METHODS)}, all or tools.",
             option="methods",
         )
     return chosen

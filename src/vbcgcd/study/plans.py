@@ -25,12 +25,15 @@ from vbcgcd.study.shapes import PlanShape, class_order
 
 Array = NDArray[Any]
 FORMAT = 1
-#: Spellings of the paper's datasets in the names of files.
+#: Spellings, in the names of files, of datasets with printed results.
 _SPELLINGS = {
     "cifar100": ("cifar100", "cifar-100", "cifar_100"),
     "tinyimagenet": ("tinyimagenet", "tiny-imagenet", "tiny_imagenet"),
     "imagenet100": ("imagenet100", "imagenet-100", "imagenet_100"),
     "cub200": ("cub200", "cub-200", "cub_200"),
+    "clinc150": ("clinc",),
+    "stackoverflow": ("stackoverflow",),
+    "banking77": ("banking",),
 }
 
 __all__ = [
@@ -177,7 +180,7 @@ class Plan:
 
 
 def paper_dataset(name: str) -> str | None:
-    """Which of the paper's four datasets a name stands for, or None.
+    """Which dataset with printed results a name stands for (the paper's four, three of texts), or None.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Results that the VB-CGCD paper prints, for tables that show them beside ours.
+"""Results that papers print, for tables that show them beside ours.
 
-All are in per cent and come from the originals' own backbones (DINO ViT-B/16, fine-tuned) and protocols, so
-beside results on other embeddings they serve for orientation only.
+All are in per cent and come from the originals' own backbones (DINO ViT-B/16 or BERT, fine-tuned) and
+protocols, so beside results on other embeddings they serve for orientation only.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def paper_experiment(experiment: str, plan: str | None) -> str:
     """
     if experiment in ("main", "long", "scarce"):
         return {"b50t5": "main", "b50t10": "long", "b10t9": "scarce"}.get(plan or "", "")
+    if experiment == "textoir":
+        return plan or ""
     return experiment if plan == "b50t5" else ""
 
 
@@ -73,4 +75,5 @@ def _row(row: dict[str, Any]) -> Published:
         forgetting=row.get("forgetting"),
         discovery=row.get("discovery", mean_new),
         labelled=row.get("labelled"),
+        source=row.get("source", SOURCE),
     )

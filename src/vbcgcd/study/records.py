@@ -17,12 +17,14 @@ from vbcgcd.errors import DiskError
 from vbcgcd.record import plain
 from vbcgcd.study.methods import Run, options_of
 from vbcgcd.study.plans import PlanOrigin
-from vbcgcd.study.scoring import Accuracies, SessionScore, StreamScore, share
+from vbcgcd.study.scoring import Accuracies, ClusterScore, SessionScore, StreamScore, share
+from vbcgcd.study.stability import IdStability
 from vbcgcd.study.streams.scoring import StreamResult
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
-REVISION = 3
-Score = TypeVar("Score", SessionScore, StreamScore)
+REVISION = 4
+Score = TypeVar("Score", SessionScore, StreamScore, ClusterScore)
+_OPTIONAL = ("stream", "stability", "test_clusters", "session_clusters")
 
 __all__ = ["PlanResult", "Results", "RunRecord", "SessionEvaluation", "identity", "run_key"]
 
@@ -70,6 +72,10 @@ class PlanResult:
     fit_peak_bytes : int
     stream : StreamResult or None
         How each session was judged, where the plan is a realistic stream.
+    stability : IdStability or None
+        Whether items of earlier sessions keep their ids; None in records of earlier versions.
+    test_clusters, session_clusters : ClusterScore or None
+        Of the test rows and of the rows of the last session, after it; None in records of earlier versions.
     """
 
     base: float
@@ -78,6 +84,9 @@ class PlanResult:
     fit_seconds: float
     fit_peak_bytes: int
     stream: StreamResult | None = None
+    stability: IdStability | None = None
+    test_clusters: ClusterScore | None = None
+    session_clusters: ClusterScore | None = None
 
     def accuracies(self, protocol: str = "frozen") -> Accuracies:
         """Test accuracy along the run under a protocol, "frozen" or "joint"."""
@@ -153,6 +162,12 @@ class RunRecord:
         return share(self.accuracies(protocol), self.bound) if protocol == "frozen" else math.nan
 
     @property
+    def ids_kept(self) -> float:
+        """Share of the items of earlier sessions that keep their id and its meaning; NaN if not measured."""
+        stability = None if self.result is None else self.result.stability
+        return math.nan if stability is None else stability.share
+
+    @property
     def bound_discovery(self) -> float:
         """M_d of the bound; NaN where the method learned all sessions at once."""
         return self.bound.discovery if len(self.bound.scores) == len(self.sessions) else math.nan
@@ -162,9 +177,11 @@ class RunRecord:
         result, bound = plain(self.result), plain(self.bound)
         for session in [] if result is None else result["sessions"]:
             session["found"] = session.pop("n_discovered")
-        for part, name in ((result, "stream"), (bound, "macro")):  # realistic streams have these
-            if part is not None and part[name] is None:
-                del part[name]
+        # What only realistic streams have, and what records of earlier versions lack.
+        for part, names in ((result, _OPTIONAL), (bound, ("macro",))):
+            for name in () if part is None else names:
+                if part[name] is None:
+                    del part[name]
         return {
             "key": self.key,
             "version": self.version,
@@ -217,7 +234,8 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
         for s in content["sessions"]
     ]
     base, joint = _number(content["base"]), _number(content["base_joint"])
-    stream = content.get("stream")
+    stream, stability = content.get("stream"), content.get("stability")
+    clusters = [content.get(name) for name in ("test_clusters", "session_clusters")]
     return PlanResult(
         base,
         joint,
@@ -225,6 +243,8 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
         content["fit_seconds"],
         content["fit_peak_bytes"],
         None if stream is None else StreamResult.from_json(stream),
+        None if stability is None else IdStability.from_json(stability),
+        *(None if c is None else _score(ClusterScore, c) for c in clusters),
     )
 
 

@@ -3,57 +3,31 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import math
 import operator
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
+from vbcgcd.study.course import Course, Method, Progress
 from vbcgcd.study.datasets.labelled import Dataset
-from vbcgcd.study.meter import Meter
 from vbcgcd.study.methods import METHODS, Run, options_of
 from vbcgcd.study.plans import Plan, check_plan
-from vbcgcd.study.records import PlanResult, RunRecord, SessionEvaluation
+from vbcgcd.study.records import PlanResult, RunRecord
 from vbcgcd.study.scoring import (
     Accuracies,
-    FrozenMatch,
     SessionScore,
-    joint_correct,
     macro_accuracy,
-    outcome_of,
     score_session,
-    score_stream,
 )
 from vbcgcd.study.streams.junk import name_with_junk
 from vbcgcd.study.streams.run import run_stream
 from vbcgcd.validation import check_choice
 
-Array = NDArray[Any]
-Progress = Callable[[str], None]
-
-__all__ = ["Meter", "Method", "create_method", "execute", "make_method", "run_plan", "upper_bound"]
-
-
-@runtime_checkable
-class Method(Protocol):
-    """What can be run over a plan: `CategoryDiscoverer`, a rival, or any class with these three verbs.
-
-    A method may also have ``nbytes`` (the bytes it keeps between sessions) and ``partial_fit`` (learn more
-    labelled rows). Its supervised upper bound uses ``partial_fit`` session by session; without it, the bound
-    is one `fit` on all rows.
-    """
-
-    def fit(self, X: Any, y: Any) -> Any:
-        """Learn the labelled rows."""
-
-    def discover(self, X: Any, *, n_novel: int | None = None) -> Any:
-        """Learn an unlabelled session; return an `Outcome` or an object with its attributes."""
-
-    def predict(self, X: Any) -> Array:
-        """Id of each row."""
+__all__ = ["Method", "check_available", "create_method", "execute", "make_method", "run_plan", "upper_bound"]
 
 
 def make_method(name: str, **options: Any) -> Method:
@@ -77,22 +51,26 @@ def make_method(name: str, **options: Any) -> Method:
 
 def create_method(name: str, options: Mapping[str, Any]) -> Method:
     """A fresh method by name, with these options and no others."""
-    check_choice("method", name, tuple(METHODS))
-    card = METHODS[name]
-    module, _, attribute = card.where.partition(":")
-    try:
-        create = operator.attrgetter(attribute)(importlib.import_module(module))
-    except ModuleNotFoundError as error:
-        if not (error.name or "").startswith("torch"):
-            raise
-        raise InputError(
-            f"{name} needs torch, which is not installed; install it with: pip install torch"
-        ) from None
+    check_available(name)
+    module, _, attribute = METHODS[name].where.partition(":")
+    create = operator.attrgetter(attribute)(importlib.import_module(module))
     try:
         method: Method = create(**options)
     except TypeError as error:
         raise InputError(f"Cannot create {name} with these options: {error}.") from None
     return method
+
+
+def check_available(name: str) -> None:
+    """Raise `InputError` if there is no such method, or if the package that it needs is not installed."""
+    check_choice("method", name, tuple(METHODS))
+    needs = METHODS[name].needs
+    if needs and importlib.util.find_spec(needs) is None:
+        install = needs if needs == "torch" else "'vbcgcd[rivals]'"
+        raise InputError(
+            f"{name} needs {needs}, which is not installed; install it with: pip install {install}",
+            option="methods",
+        )
 
 
 def execute(
@@ -155,45 +133,12 @@ def run_plan(
     progress : callable
         Called with the name of each step as it begins.
     """
-    check_plan(plan, data.train_y)
-    progress("fit")
-    with Meter() as cost:
-        method.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
-    match = FrozenMatch(plan.labelled)
-    seen = np.isin(data.test_y, plan.labelled)
-    predicted, truth = method.predict(data.test_x[seen]), data.test_y[seen]
-    base = float(match.correct(predicted, truth).mean())
-    base_joint = float(joint_correct(predicted, truth).mean())
-    sessions = []
-    for t in range(len(plan.sessions)):
-        progress(f"session {t + 1} of {len(plan.sessions)}")
-        sessions.append(_run_session(method, data, plan, t, match, number_known))
-    return PlanResult(base, base_joint, tuple(sessions), cost.seconds, cost.peak_bytes)
-
-
-def _run_session(
-    method: Method, data: Dataset, plan: Plan, t: int, match: FrozenMatch, number_known: bool
-) -> SessionEvaluation:
-    session, known = plan.sessions[t], plan.known_before(t)
-    rows, stream_truth = data.train_x[session.rows], data.train_y[session.rows]
-    with Meter() as cost:
-        record = method.discover(rows, n_novel=len(session.novel) if number_known else None)
-    outcome = outcome_of(record)
-    match.add(outcome.novel, outcome.labels_, stream_truth, session.novel)
-    seen = np.isin(data.test_y, np.concatenate([known, session.novel]))
-    predicted, truth = method.predict(data.test_x[seen]), data.test_y[seen]
-    groups = (truth, plan.labelled, known, session.novel)
-    return SessionEvaluation(
-        frozen=score_session(match.correct(predicted, truth), *groups),
-        joint=score_session(joint_correct(predicted, truth), *groups),
-        stream=score_stream(outcome.labels_, outcome.novelty_, stream_truth, outcome.novel, session.novel),
-        n_novel=len(session.novel),
-        n_discovered=len(outcome.novel),
-        n_categories=len(match.of),
-        nbytes=getattr(method, "nbytes", None),
-        seconds=cost.seconds,
-        peak_bytes=cost.peak_bytes,
-    )
+    course = Course(method, data, plan, number_known=number_known, progress=progress)
+    course.fit()
+    for session in plan.sessions:
+        truth, novel = course.codes(data.train_y[session.rows]), course.codes(session.novel)
+        course.discover(data.train_x[session.rows], truth, novel)
+    return course.result()
 
 
 def upper_bound(

@@ -32,6 +32,7 @@ PROTOCOLS = {
 __all__ = [
     "PROTOCOLS",
     "Accuracies",
+    "ClusterScore",
     "FrozenMatch",
     "Outcome",
     "SessionScore",
@@ -41,6 +42,7 @@ __all__ = [
     "joint_correct",
     "macro_accuracy",
     "outcome_of",
+    "score_clusters",
     "score_session",
     "score_stream",
     "share",
@@ -142,6 +144,24 @@ class StreamScore:
     precision: float
     recall: float
     auroc: float
+    nmi: float
+    ari: float
+
+
+@dataclass(frozen=True)
+class ClusterScore:
+    """How well ids agree with true classes, whatever the ids are called; as papers on text report it.
+
+    Parameters
+    ----------
+    acc : float
+        Clustering accuracy: the share of rows that are right under the best one-to-one match of ids to
+        classes.
+    nmi, ari : float
+        Normalised mutual information and adjusted Rand index.
+    """
+
+    acc: float
     nmi: float
     ari: float
 
@@ -283,6 +303,24 @@ def score_stream(
         precision=both / int(judged.sum()) if judged.any() else float("nan"),
         recall=both / int(is_novel.sum()) if is_novel.any() else float("nan"),
         auroc=float(roc_auc_score(is_novel, novelty)) if novelty is not None and mixed else float("nan"),
+        nmi=float(normalized_mutual_info_score(truth, ids)),
+        ari=float(adjusted_rand_score(truth, ids)),
+    )
+
+
+def score_clusters(ids: Array, truth: Array) -> ClusterScore:
+    """Clustering accuracy, NMI and ARI of ids against true classes; NaN without rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> score_clusters(np.array([7, 7, 3, 3]), np.array([0, 0, 1, 1]))
+    ClusterScore(acc=1.0, nmi=1.0, ari=1.0)
+    """
+    if not len(truth):
+        return ClusterScore(math.nan, math.nan, math.nan)
+    return ClusterScore(
+        acc=float(joint_correct(ids, truth).mean()),
         nmi=float(normalized_mutual_info_score(truth, ids)),
         ari=float(adjusted_rand_score(truth, ids)),
     )

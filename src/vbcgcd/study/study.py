@@ -13,12 +13,13 @@ from vbcgcd.errors import InputError
 from vbcgcd.study.datasets import Dataset, load_dataset
 from vbcgcd.study.experiments import EXPERIMENTS, Experiment, Variant, with_methods
 from vbcgcd.study.methods import Run
-from vbcgcd.study.plans import Plan, check_plan, make_plan, paper_dataset, read_plan
+from vbcgcd.study.named import PLAN_NAMES, named_plan
+from vbcgcd.study.plans import Plan, check_plan, read_plan
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
-from vbcgcd.study.runner import execute
-from vbcgcd.study.shapes import NAMED_PLANS, shape_of
+from vbcgcd.study.runner import check_available, execute
+from vbcgcd.study.shapes import NAMED_PLANS
 from vbcgcd.study.streams.junk import name_with_junk
-from vbcgcd.study.streams.shapes import STREAMS, make_stream
+from vbcgcd.study.streams.shapes import STREAMS
 from vbcgcd.study.tables import ResultTable, make_tables
 from vbcgcd.validation import check_choice, check_number
 
@@ -144,13 +145,14 @@ def run_study(
     plan : str, path, Plan or sequence of Plan
         "b50t5", "b50t10" or "b10t9"; a plan file; or plans, one for each seed. An experiment that is about
         one plan uses that instead. A realistic stream takes "stream", "stream-even", "uneven" or plans of
-        yours.
+        yours; the text protocol takes "textoir25", "textoir50", "textoir75" or plans of yours.
     order : {"random", "natural", "happy"}
         Order in which the classes of a named plan arrive.
     seeds : int
         Number of plans to draw for a named plan, with the seeds 0, 1, 2, ...
     methods : str or sequence of str, optional
-        Methods to compare instead of the experiment's own variants; "all" is ours and every rival.
+        Methods to compare instead of the experiment's own variants; "all" is ours and every rival from the
+        papers, "tools" what people use today.
     options : mapping of str to mapping, optional
         Options of methods, by the name of the method.
     second : path or Dataset, optional
@@ -182,13 +184,15 @@ def run_study(
     >>> study = run_study("main", data, plan=plan, methods=["ours", "ncm"])
     >>> table = study.table("summary")
     >>> table.columns
-    ('method', 'All', 'Old', 'New', 'M_f', 'M_d', 'upper', 'share', 'of best')
+    ('method', 'All', 'Old', 'New', 'M_f', 'M_d', 'ids kept', 'upper', 'share', 'of best')
     >>> [row[0] for row in table.rows]
     ['ours', 'ncm']
     >>> study.runs["ours"][0].result.final.all > 0.8
     True
     """
     experiment = _choose(experiment, methods, options)
+    for variant in experiment.variants:
+        check_available(variant.run.method)
     bars = progress is not None
     dataset = data if isinstance(data, Dataset) else load_dataset(data, embedder=embedder, progress=bars)
     other = second if isinstance(second, Dataset) or second is None else load_dataset(second, progress=bars)
@@ -200,7 +204,7 @@ def run_study(
     if junk is not None and not isinstance(junk, Dataset):
         junk = load_dataset(junk, progress=bars)
     plans = choose_plans(dataset, _plan_of(experiment, plan), order, seeds, junk)
-    if experiment.plans and not all(drawn.is_stream for drawn in plans):
+    if experiment.plan in STREAMS and not all(drawn.is_stream for drawn in plans):
         raise InputError(
             f"{experiment.name} needs a realistic stream; use {experiment.plan}, "
             f"{', '.join(experiment.plans)} or a file that 'vbcgcd study plan' wrote of one of these.",
@@ -293,19 +297,19 @@ def choose_plans(
         if not plans:
             raise InputError("plan must hold at least one plan, got none.", option="plan")
         return plans
-    if plan not in (*NAMED_PLANS, *STREAMS):
+    if plan not in PLAN_NAMES:
         if not Path(plan).exists():
-            names = ", ".join((*NAMED_PLANS, *STREAMS))
+            names = ", ".join(PLAN_NAMES)
             raise InputError(
                 f"No plan or plan file {str(plan)!r}; use {names} or a plan file.", option="plan"
             )
         return [check_plan(read_plan(plan), data.train_y)]
     check_number("seeds", seeds, low=1, whole=True)
-    if plan in STREAMS:
-        junk_y = None if junk is None else junk.train_y
-        return [make_stream(data.train_y, str(plan), seed=seed, junk_y=junk_y) for seed in range(seeds)]
-    shape = shape_of(str(plan), data.train_y, dataset=paper_dataset(data.name))
-    return [make_plan(data.train_y, shape, order=order, seed=seed) for seed in range(seeds)]
+    junk_y = None if junk is None else junk.train_y
+    return [
+        named_plan(str(plan), data.train_y, dataset=data.name, order=order, seed=seed, junk_y=junk_y)
+        for seed in range(seeds)
+    ]
 
 
 def read_studies(
@@ -348,7 +352,7 @@ def read_studies(
             names = (None, record.data, record.data.partition(",")[0])
             if data not in names or plan not in (None, record.plan.plan) or not _is_run(record, variant.run):
                 continue
-            if experiment.plans and not _is_stream(record):
+            if not _in_family(record, experiment):
                 continue
             place = (record.data, record.data_digest, record.plan.plan, record.plan.order)
             group = groups.setdefault((*place, record.version, record.revision), {})
@@ -366,5 +370,8 @@ def _is_run(record: RunRecord, run: Run) -> bool:
     return identity(record.run, version, revision) == identity(run, version, revision)
 
 
-def _is_stream(record: RunRecord) -> bool:
-    return record.result is not None and record.result.stream is not None
+def _in_family(record: RunRecord, experiment: Experiment) -> bool:
+    """Whether a record is of a plan of the experiment's family; any plan where it has none."""
+    if experiment.plan in STREAMS:
+        return record.result is not None and record.result.stream is not None
+    return not experiment.plans or record.plan.plan in (experiment.plan, *experiment.plans)

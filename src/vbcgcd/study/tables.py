@@ -115,6 +115,7 @@ def _summary(c: Context) -> ResultTable:
         Column("New", lambda r: r.accuracies(c.protocol).final.new, paper=lambda p: p.new),
         Column("M_f", lambda r: r.accuracies(c.protocol).forgetting, paper=lambda p: p.forgetting),
         Column("M_d", lambda r: r.accuracies(c.protocol).discovery, paper=lambda p: p.discovery),
+        Column("ids kept", lambda r: r.ids_kept, mean),
         Column("upper", lambda r: r.bound.final.all, mean),
         Column("share", lambda r: r.share(c.protocol), lambda values: mean_sd(values, 3, 1)),
         Column("of best", lambda r: r.accuracies(c.protocol).final.all / best, unscaled(3)),
@@ -122,7 +123,8 @@ def _summary(c: Context) -> ResultTable:
     notes = (
         c.protocol_note,
         "All, Old, New: after the last session. M_f: labelled classes at session 0 minus at the end. "
-        "M_d: mean New.",
+        "M_d: mean New. ids kept: items of earlier sessions that have the same id after the last, with the "
+        "same meaning, %.",
         "upper: the same method with the true labels of every session; share: All / upper; of best: All / "
         "the largest upper of the table.",
     )
@@ -200,6 +202,31 @@ def _cost(c: Context) -> ResultTable:
     return c.own_table("Cost", columns, note)
 
 
+def _clusters(c: Context) -> ResultTable:
+    """Clustering of the test rows and of the session's own rows, as papers on text report it."""
+
+    def value(part: str, name: str) -> Callable[[RunRecord], float]:
+        def read(record: RunRecord) -> float:
+            score = getattr(record.result, part)
+            return math.nan if score is None else float(getattr(score, name))
+
+        return read
+
+    names = ("ACC", "NMI", "ARI")
+    columns = (
+        Column("ACC", value("test_clusters", "acc"), paper=lambda p: p.all),
+        *(Column(name, value("test_clusters", name.lower())) for name in names[1:]),
+        *(Column(f"{name} (session)", value("session_clusters", name.lower()), mean) for name in names),
+        Column("found", over_sessions(lambda s: float(s.n_discovered)), unscaled(1)),
+        Column("seconds", over_sessions(lambda s: s.seconds), unscaled(1)),
+    )
+    notes = (
+        "ACC: rows that are right under the best one-to-one match of ids to classes, %. NMI, ARI in %. Of "
+        "all test rows, and of the rows of the session itself. found: novel categories.",
+    )
+    return c.table(columns, notes)
+
+
 def _counts(c: Context) -> ResultTable:
     rows = [
         (
@@ -223,6 +250,7 @@ KINDS: dict[str, Callable[[Context], ResultTable]] = {
     "bounds": _bounds,
     "stream": _stream,
     "cost": _cost,
+    "clusters": _clusters,
     "counts": _counts,
     **STREAM_KINDS,
 }

@@ -5,9 +5,10 @@ import itertools
 
 import numpy as np
 import pytest
+from packages import skip_without_package
 
 from vbcgcd import InputError, NotFittedError
-from vbcgcd.study.methods import ALL, METHODS
+from vbcgcd.study.methods import ALL, TOOLS
 from vbcgcd.study.runner import make_method, run_plan
 from vbcgcd.study.scoring import outcome_of
 
@@ -21,15 +22,17 @@ QUICK = {
 }
 
 
+EVERY = (*ALL, *(card.name for card in TOOLS))
+
+
 def made(name):
-    if METHODS[name].torch:
-        pytest.importorskip("torch")
+    skip_without_package(name)
     options = QUICK.get(name, {})
     accepted = inspect.signature(make_method(name).__init__).parameters
     return make_method(name, **{k: v for k, v in options.items() if k in accepted})
 
 
-@pytest.fixture(scope="module", params=ALL)
+@pytest.fixture(scope="module", params=EVERY)
 def learned(request, small_data, small_plans):
     """A rival after two sessions, with what it said on the way."""
     plan, method = small_plans[0], made(request.param)
@@ -81,7 +84,7 @@ def test_what_is_kept_is_smaller_than_the_rows(learned, small_data):
     assert 0 < method.nbytes < 5 * small_data.train_x.nbytes
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_discover_takes_no_labels(name):
     parameters = inspect.signature(made(name).discover).parameters
     assert not {"y", "labels", "target", "truth"} & set(parameters)
@@ -89,7 +92,7 @@ def test_discover_takes_no_labels(name):
     assert len(positional) == 1
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_labels_may_be_strings(name, small_data, small_plans):
     plan, method = small_plans[0], made(name)
     names = np.array([f"digit {c}" for c in small_data.train_y])
@@ -99,7 +102,7 @@ def test_labels_may_be_strings(name, small_data, small_plans):
     assert set(method.predict(small_data.test_x[:20]).tolist()) <= set(method.classes_.tolist())
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", EVERY)
 def test_bad_input_is_one_clear_error(name, small_data, small_plans):
     method, plan = made(name), small_plans[0]
     with pytest.raises(NotFittedError):
@@ -124,7 +127,7 @@ def test_a_rival_runs_over_a_plan(name, small_data, small_plans):
     assert [s.n_discovered for s in result.sessions] == [2, 2]
 
 
-@pytest.mark.parametrize("name", ALL[1:])
+@pytest.mark.parametrize("name", EVERY[1:])
 def test_options_that_no_method_can_mean_are_refused(name, small_data, small_plans):
     base = small_plans[0].base_rows
     numbers = [

@@ -6,27 +6,45 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from vbcgcd.errors import InputError, NotFittedError
-from vbcgcd.labels import appended, new_labels
+from vbcgcd.labels import appended, new_labels, with_unassigned
 from vbcgcd.study.scoring import Outcome
 from vbcgcd.validation import check_choice, check_labels, check_number, check_rows
 
 Array = NDArray[Any]
 
-__all__ = ["Rival"]
+__all__ = ["BaseRival", "Learned", "Rival"]
 
 
-class Rival(BaseEstimator, ABC):  # type: ignore[misc]
+class Learned(NamedTuple):
+    """What a rival made of a session.
+
+    Parameters
+    ----------
+    codes : int array (N,)
+        Code of each row; -1 where it was left unassigned.
+    n_added : int
+        Categories that the session added.
+    novelty : array (N,) or None
+        Novelty scores, where the rival has any.
+    """
+
+    codes: Array
+    n_added: int
+    novelty: Array | None = None
+
+
+class BaseRival(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the rivals: stable ids, no labels in `discover`, the same answer for the same seed.
 
     A rival implements three steps on float64 rows and integer codes. Code ``k`` is the ``k``-th category in
-    the order of learning and never changes its meaning.
+    the order of learning. One that can add exactly as many categories as it is told is a `Rival`.
 
     Attributes
     ----------
@@ -48,26 +66,19 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         """Learn labelled rows (N, d); codes 0..n_categories-1."""
 
     @abstractmethod
-    def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array | None]:
-        """Learn ``n_novel`` novel categories; codes (N,) below K + n_novel, and novelty scores or None."""
+    def _learn(self, rows: Array, n_novel: int | None) -> Learned:
+        """Learn an unlabelled session, told the number of novel categories or not."""
 
     @abstractmethod
     def _predict(self, rows: Array) -> Array:
         """Code of each row, int array (N,)."""
-
-    def _estimate(self, rows: Array) -> int:
-        """Number of novel categories, where the rival can estimate it."""
-        raise InputError(
-            f"{type(self).__name__} cannot estimate the number of novel categories; pass n_novel.",
-            option="n_novel",
-        )
 
     @property
     def nbytes(self) -> int:
         """Bytes of the arrays and tensors that the rival keeps between sessions, all of them attributes."""
         return sum(_nbytes(value) for name, value in vars(self).items() if name.endswith("_"))
 
-    def fit(self, X: Any, y: Any) -> Rival:
+    def fit(self, X: Any, y: Any) -> BaseRival:
         """Learn the labelled categories.
 
         Parameters
@@ -91,18 +102,17 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
         ----------
         X : array-like (N, d)
         n_novel : int or None
-            Number of novel categories; None where the rival can estimate it.
+            Number of novel categories; None where the rival can find it out.
         """
         self._check_fitted()
         rows = check_rows(self, X).astype(np.float64)
-        if n_novel is None:
-            n_novel = self._estimate(rows)
-        check_number("n_novel", n_novel, low=0, high=len(rows), whole=True)
-        novel = new_labels(self.classes_, n_novel, len(self.classes_))
-        codes, novelty = self._discover(rows, n_novel)
+        check_number("n_novel", n_novel, low=0, high=len(rows), whole=True, words=(None,))
+        learned = self._learn(rows, n_novel)
+        novel = new_labels(self.classes_, learned.n_added, len(self.classes_))
         self.classes_ = appended(self.classes_, novel)
         self.n_sessions_ += 1
-        return Outcome(self.classes_[codes], novel, novelty)
+        labels = with_unassigned(self.classes_[learned.codes], learned.codes < 0, self.classes_)
+        return Outcome(labels, novel, learned.novelty)
 
     def predict(self, X: Any) -> Array:
         """Id of each row, array (N,)."""
@@ -133,6 +143,26 @@ class Rival(BaseEstimator, ABC):  # type: ignore[misc]
             raise NotFittedError(
                 f"This {type(self).__name__} is not fitted yet; call fit(X, y) with labelled rows first."
             )
+
+
+class Rival(BaseRival):
+    """Base class of rivals that add as many categories as they are told, be they left without rows."""
+
+    @abstractmethod
+    def _discover(self, rows: Array, n_novel: int) -> tuple[Array, Array | None]:
+        """Learn ``n_novel`` novel categories; codes (N,) below K + n_novel, and novelty scores or None."""
+
+    def _estimate(self, rows: Array) -> int:
+        """Number of novel categories, where the rival can estimate it."""
+        raise InputError(
+            f"{type(self).__name__} cannot estimate the number of novel categories; pass n_novel.",
+            option="n_novel",
+        )
+
+    def _learn(self, rows: Array, n_novel: int | None) -> Learned:
+        number = self._estimate(rows) if n_novel is None else n_novel
+        codes, novelty = self._discover(rows, number)
+        return Learned(codes, number, novelty)
 
 
 def _nbytes(value: Any) -> int:

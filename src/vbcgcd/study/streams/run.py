@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.geometry import is_flagged
+from vbcgcd.study.course import Course, Method, Progress
 from vbcgcd.study.datasets.labelled import Dataset
-from vbcgcd.study.meter import Meter
-from vbcgcd.study.plans import Plan, PlannedSession, check_plan
-from vbcgcd.study.records import PlanResult, SessionEvaluation
-from vbcgcd.study.scoring import (
-    FrozenMatch,
-    Outcome,
-    SessionScore,
-    joint_correct,
-    macro_accuracy,
-    outcome_of,
-    score_session,
-    score_stream,
-)
+from vbcgcd.study.plans import Plan, PlannedSession
+from vbcgcd.study.records import PlanResult
+from vbcgcd.study.scoring import Outcome
 from vbcgcd.study.streams.junk import junk_rows
 from vbcgcd.study.streams.scoring import (
     JUNK,
@@ -34,9 +24,6 @@ from vbcgcd.study.streams.scoring import (
     calibration_error,
     judge_discovery,
 )
-
-if TYPE_CHECKING:
-    from vbcgcd.study.runner import Method
 
 Array = NDArray[Any]
 
@@ -121,7 +108,7 @@ def run_stream(
     *,
     junk: Dataset | None = None,
     number_known: bool = False,
-    progress: Callable[[str], None] = lambda step: None,
+    progress: Progress = lambda step: None,
 ) -> PlanResult:
     """Fit on the labelled rows, discover session after session, and judge each on its own rows.
 
@@ -146,64 +133,18 @@ def run_stream(
     PlanResult
         With its ``stream``.
     """
-    check_plan(plan, data.train_y)
     extra = junk_rows(plan, data, junk)
-    classes = np.unique(np.concatenate([data.train_y, data.test_y]))
-    progress("fit")
-    with Meter() as cost:
-        method.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
-    judge = Judge(plan.labelled, np.searchsorted(classes, plan.labelled))
-    match = FrozenMatch(plan.labelled)
-    scores = _test_scores(method, data, plan, 0, match)
-    base, base_joint = scores.frozen.all, scores.joint.all
-    evaluations, judgements = [], []
+    course = Course(method, data, plan, number_known=number_known, progress=progress)
+    course.fit()
+    judge = Judge(plan.labelled, course.codes(plan.labelled))
+    judgements = []
     for t, session in enumerate(plan.sessions, start=1):
-        progress(f"session {t} of {len(plan.sessions)}")
-        rows, truth = _arrivals(data, session, extra[t - 1], classes, seed=t)
-        novel = judge.novel_classes(truth)
-        with Meter() as spent:
-            record = method.discover(rows, n_novel=len(novel) if number_known else None)
-        outcome = outcome_of(record, getattr(method, "classes_", None))
+        rows, truth = _arrivals(data, session, extra[t - 1], course.classes, seed=t)
+        outcome = course.discover(rows, truth, judge.novel_classes(truth))
         judgements.append(judge.judge(session.kind, outcome, truth))
-        real = truth != JUNK
-        match.add(outcome.novel, outcome.labels_[real], classes[truth[real]], classes[novel])
-        scores = _test_scores(method, data, plan, t, match)
-        evaluations.append(
-            SessionEvaluation(
-                frozen=scores.frozen,
-                joint=scores.joint,
-                stream=score_stream(outcome.labels_, outcome.novelty_, truth, outcome.novel, novel),
-                n_novel=len(novel),
-                n_discovered=len(outcome.novel),
-                n_categories=len(match.of),
-                nbytes=getattr(method, "nbytes", None),
-                seconds=spent.seconds,
-                peak_bytes=spent.peak_bytes,
-            )
-        )
     _, labels = np.unique(data.train_y[plan.base_rows], return_counts=True)
     judged = tuple(judgement.session for judgement in judgements)
-    stream = StreamResult(judged, _pooled_error(judgements), scores.macro, int(labels.min()))
-    return PlanResult(base, base_joint, tuple(evaluations), cost.seconds, cost.peak_bytes, stream)
-
-
-class _TestScores(NamedTuple):
-    """Test accuracy under both protocols, and the frozen one with the same weight for every class."""
-
-    frozen: SessionScore
-    joint: SessionScore
-    macro: float
-
-
-def _test_scores(method: Method, data: Dataset, plan: Plan, t: int, match: FrozenMatch) -> _TestScores:
-    """Scores after ``t`` sessions, on all classes that arrived."""
-    seen = np.isin(data.test_y, plan.known_before(t))
-    predicted, truth = method.predict(data.test_x[seen]), data.test_y[seen]
-    known = plan.known_before(max(t - 1, 0))
-    groups = (truth, plan.labelled, known, plan.sessions[t - 1].novel if t else plan.labelled[:0])
-    correct = match.correct(predicted, truth)
-    joint = score_session(joint_correct(predicted, truth), *groups)
-    return _TestScores(score_session(correct, *groups), joint, macro_accuracy(correct, truth))
+    return course.result(StreamResult(judged, _pooled_error(judgements), course.macro, int(labels.min())))
 
 
 def _arrivals(

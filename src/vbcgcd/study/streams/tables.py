@@ -83,13 +83,15 @@ def _summary(c: Context) -> ResultTable:
         Column("share", lambda r: _stream(r).macro / r.bound.macro, unscaled(3)),
         Column("ECE", lambda r: _stream(r).calibration_error, unscaled(3)),
         Column("noticed %", _noticed, lambda values: mean(values, 1)),
+        Column("ids kept", lambda r: r.ids_kept, lambda values: mean(values, 1)),
         Column("session s", over_sessions(lambda s: s.seconds), unscaled(2)),
         Column("worst s", lambda r: max(s.seconds for s in r.sessions), unscaled(2)),
     ]
     note = (
         "All, macro: test accuracy in % after the last session on all classes that arrived, over rows and "
         "over classes; share: of the same method with the true labels. ECE: calibration of the answers over "
-        "all rows of the stream. noticed: rows of missed classes that were flagged or left unassigned."
+        "all rows of the stream. noticed: rows of missed classes that were flagged or left unassigned. ids "
+        "kept: items of earlier sessions that have the same id after the last, with the same meaning, %."
     )
     return c.own_table("Accuracy and calibration", columns, note)
 
