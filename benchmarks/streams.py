@@ -91,10 +91,10 @@ def ratio(part: float, whole: float) -> str:
     return f"{100 * part / whole:.1f}" if whole else "–"
 
 
-def noticed(sessions: Sequence[StreamSession]) -> tuple[int, int]:
-    """Missed rows that were flagged or left unassigned, and all of them."""
-    judged = [s for s in sessions if s.noticed_rows is not None]
-    return sum(s.noticed_rows or 0 for s in judged), sum(s.missed_rows for s in judged)
+def of_missed(sessions: Sequence[StreamSession], measure: str) -> tuple[int, int]:
+    """Missed rows that a measure counts, and all of them."""
+    judged = [s for s in sessions if getattr(s, measure) is not None]
+    return sum(getattr(s, measure) for s in judged), sum(s.missed_rows for s in judged)
 
 
 def mean(values: Sequence[float]) -> float:
@@ -124,7 +124,8 @@ def bars(runs: Sequence[Measured]) -> list[tuple[str, str, str]]:
         ("hit, 21-40 rows, %", ratio(*rates[21, 40]), "90"),
         ("hit, more rows, %", ratio(*rates[41, None]), ""),
         ("known only: nothing invented, %", f"{ratio(sum(quiet), len(quiet))} of {len(quiet)}", "95"),
-        ("missed rows noticed, %", ratio(*noticed(sessions)), "60"),
+        ("missed rows noticed, %", ratio(*of_missed(sessions, "noticed_rows")), "60"),
+        ("missed rows doubted, %", ratio(*of_missed(sessions, "doubted_rows")), ""),
         ("ECE", f"{mean([s.calibration_error for s in streams]):.3f}", "0.05"),
         ("B-cubed F1, %", f"{100 * mean([s.b_cubed for s in sessions]):.1f}", ""),
         ("All, %", f"{100 * mean([run.result.final.all for run in runs]):.1f}", ""),
@@ -211,7 +212,11 @@ def main() -> None:
         streams(["uneven"], seeds, loaded, make, options.sessions, junk=False)
     else:
         streams(options.shapes, seeds, loaded, make, options.sessions, junk=True)
-    console.print("noticed: flagged as novel, or left unassigned. Definitions: docs/study.md.", style="dim")
+    console.print(
+        "noticed: flagged as novel, or left unassigned; doubted: or less probable than not. "
+        "Definitions: docs/study.md.",
+        style="dim",
+    )
 
 
 if __name__ == "__main__":

@@ -90,10 +90,13 @@ def test_flagged_rows_of_missed_classes_are_noticed():
     judge = Judge(np.array([0]), np.array([0]))
     truth = np.array([0, 1, 1, 1, 1])
     outcome = Outcome(
-        np.array([0, 0, 0, 0, -1]), np.array([], int), np.array([1, 0, 0.96, 0.9, 0]), np.ones(5)
+        np.array([0, 0, 0, 0, -1]),
+        np.array([], int),
+        np.array([1, 0, 0.96, 0.9, 0]),
+        np.array([1, 0.4, 1, 1, 1]),
     )
     session = judge.judge("mixed", outcome, truth).session
-    assert (session.missed_rows, session.noticed_rows) == (4, 2)
+    assert (session.missed_rows, session.noticed_rows, session.doubted_rows) == (4, 2, 3)
 
 
 def test_ours_runs_over_a_stream_and_finds_most_of_it(stream_data, junk_data, plan):

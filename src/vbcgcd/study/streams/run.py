@@ -27,6 +27,9 @@ from vbcgcd.study.streams.scoring import (
 
 Array = NDArray[Any]
 
+#: An answer that is less probable than this is doubted.
+DOUBTED = 0.5
+
 __all__ = ["Judge", "run_stream"]
 
 
@@ -82,9 +85,11 @@ class Judge:
         self.stands_for |= {label: c for c, label in found.hits.items()}
         unassigned = np.array([label not in self.ids for label in outcome.labels_.tolist()], dtype=bool)
         missed = np.isin(truth, np.setdiff1d(novel, np.array(list(found.hits), dtype=np.int64)))
-        noticed = None
+        noticed = doubted = None
         if outcome.probability_ is not None and outcome.novelty_ is not None:
-            noticed = int((missed & (unassigned | is_flagged(outcome.novelty_))).sum())
+            seen = unassigned | is_flagged(outcome.novelty_)
+            noticed = int((missed & seen).sum())
+            doubted = int((missed & (seen | (outcome.probability_ < DOUBTED))).sum())
         session = StreamSession(
             kind=kind,
             sizes=tuple(found.sizes.tolist()),
@@ -96,6 +101,7 @@ class Judge:
             b_cubed=b_cubed(outcome.labels_, truth, unassigned),
             missed_rows=int(missed.sum()),
             noticed_rows=noticed,
+            doubted_rows=doubted,
         )
         right = answers_right(outcome.labels_, truth, unassigned, self.stands_for)
         return Judgement(session, right, outcome.probability_)

@@ -240,6 +240,9 @@ class StreamSession:
     noticed_rows : int or None
         Those of them that were flagged as novel or left unassigned; None where the method reports no
         probabilities.
+    doubted_rows : int or None
+        Those that were noticed or got an answer that is less probable than not; None likewise, and in
+        records that are older than this measure.
     """
 
     kind: str
@@ -252,6 +255,7 @@ class StreamSession:
     b_cubed: float
     missed_rows: int
     noticed_rows: int | None
+    doubted_rows: int | None = None
 
     @property
     def true(self) -> int:

@@ -69,9 +69,10 @@ def _sizes(c: Context) -> ResultTable:
     return ResultTable(title, ("method", *names), tuple(rows))
 
 
-def _noticed(record: RunRecord) -> float:
-    judged = [s for s in _stream(record).sessions if s.noticed_rows is not None]
-    return _share(sum(s.noticed_rows or 0 for s in judged), sum(s.missed_rows for s in judged))
+def _of_missed(record: RunRecord, measure: str) -> float:
+    """Share of the rows of missed classes that a measure counts."""
+    judged = [s for s in _stream(record).sessions if getattr(s, measure) is not None]
+    return _share(sum(getattr(s, measure) for s in judged), sum(s.missed_rows for s in judged))
 
 
 def _summary(c: Context) -> ResultTable:
@@ -82,7 +83,8 @@ def _summary(c: Context) -> ResultTable:
         Column("macro", lambda r: _stream(r).macro, lambda values: mean(values, 1)),
         Column("share", lambda r: _stream(r).macro / r.bound.macro, unscaled(3)),
         Column("ECE", lambda r: _stream(r).calibration_error, unscaled(3)),
-        Column("noticed %", _noticed, lambda values: mean(values, 1)),
+        Column("noticed %", lambda r: _of_missed(r, "noticed_rows"), lambda values: mean(values, 1)),
+        Column("doubted %", lambda r: _of_missed(r, "doubted_rows"), lambda values: mean(values, 1)),
         Column("ids kept", lambda r: r.ids_kept, lambda values: mean(values, 1)),
         Column("session s", over_sessions(lambda s: s.seconds), unscaled(2)),
         Column("worst s", lambda r: max(s.seconds for s in r.sessions), unscaled(2)),
@@ -90,7 +92,8 @@ def _summary(c: Context) -> ResultTable:
     note = (
         "All, macro: test accuracy in % after the last session on all classes that arrived, over rows and "
         "over classes; share: of the same method with the true labels. ECE: calibration of the answers over "
-        "all rows of the stream. noticed: rows of missed classes that were flagged or left unassigned. ids "
+        "all rows of the stream. noticed: rows of missed classes that were flagged or left unassigned; "
+        "doubted: or whose answer is less probable than not. ids "
         "kept: items of earlier sessions that have the same id after the last, with the same meaning, %."
     )
     return c.own_table("Accuracy and calibration", columns, note)
