@@ -87,7 +87,6 @@ def _summary(c: Context) -> ResultTable:
         Column("doubted %", lambda r: _of_missed(r, "doubted_rows"), lambda values: mean(values, 1)),
         Column("ids kept", lambda r: r.ids_kept, lambda values: mean(values, 1)),
         Column("session s", over_sessions(lambda s: s.seconds), unscaled(2)),
-        Column("worst s", lambda r: max(s.seconds for s in r.sessions), unscaled(2)),
     ]
     note = (
         "All, macro: test accuracy in % after the last session on all classes that arrived, over rows and "
