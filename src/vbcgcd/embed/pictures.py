@@ -104,7 +104,7 @@ def open_picture(value: Any) -> Image.Image:
     except ItemError:
         raise
     except UnidentifiedImageError:
-        raise ItemError(f"not a picture; supported are {', '.join(FORMATS)}") from None
+        raise ItemError(f"not a picture in a supported format ({', '.join(FORMATS)})") from None
     except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise ItemError(f"the picture is too large ({error})") from None
     except OSError as error:

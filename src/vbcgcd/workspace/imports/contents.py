@@ -26,6 +26,7 @@ from vbcgcd.workspace.log.files import (
     UNASSIGNED,
     Assignments,
     check_pyarrow,
+    read_content,
 )
 from vbcgcd.workspace.snapshot import Snapshot, State
 
@@ -67,7 +68,11 @@ def check_contents(snapshot: Snapshot) -> None:
                 if isinstance(error, MemoryError) or getattr(error, "errno", None) is not None:
                     raise  # the machine, not the file
                 raise InputError(f"{name} of commit {commit.number}: {reason_of(error, 400)}") from None
-        snapshot._memory.contents.clear()
+
+
+def _read(snapshot: Snapshot, commit: Commit, name: str) -> Any:
+    """What a file holds; it is not kept, so that an import takes the memory of one file."""
+    return read_content(snapshot.store.file(commit, name))
 
 
 def _base(snapshot: Snapshot, commit: Commit) -> Any:
@@ -89,7 +94,7 @@ def _check_model(snapshot: Snapshot, commit: Commit) -> None:
 
 
 def _check_segment(snapshot: Snapshot, commit: Commit) -> None:
-    segment, base = snapshot.content(commit, SEGMENT), _base(snapshot, commit)
+    segment, base = _read(snapshot, commit, SEGMENT), _base(snapshot, commit)
     check_posterior(segment.posterior, like=base.knowledge.posterior)
     if list(segment.ids) != list(commit.changes["posteriors"]) or len(segment.ids) != len(segment.posterior):
         raise InputError("its categories are not those of the record")
@@ -98,7 +103,7 @@ def _check_segment(snapshot: Snapshot, commit: Commit) -> None:
 
 
 def _check_seedlings(snapshot: Snapshot, commit: Commit) -> None:
-    seedlings, base = snapshot.content(commit, SEEDLINGS).seedlings, _base(snapshot, commit)
+    seedlings, base = _read(snapshot, commit, SEEDLINGS).seedlings, _base(snapshot, commit)
     check_posterior(seedlings.posterior, like=base.knowledge.posterior)
     n = len(seedlings.posterior)
     parts = (seedlings.rows, seedlings.worth, seedlings.since)
@@ -118,7 +123,7 @@ def _within(values: Array, low: float, high: float) -> bool:
 def _check_table(snapshot: Snapshot, commit: Commit) -> None:
     path = snapshot.store.file(commit, TABLE)
     _check_parquet(path, commit.summary["rows"])
-    table: Assignments = snapshot.content(commit, TABLE)
+    table: Assignments = _read(snapshot, commit, TABLE)
     state: State = snapshot.history.states[commit.number]
     known = np.array([*state.categories, UNASSIGNED])
     if not np.isin(table.category, known).all() or not np.isin(table.second, known).all():
@@ -150,7 +155,7 @@ def _check_parquet(path: Path, rows: int) -> None:
 
 
 def _check_sample(snapshot: Snapshot, commit: Commit) -> None:
-    sample, rows = snapshot.content(commit, SAMPLE), commit.summary.get("rows", 0)
+    sample, rows = _read(snapshot, commit, SAMPLE), commit.summary.get("rows", 0)
     if sample.rows.ndim != 1 or sample.rows.dtype.kind not in "iu" or not _within(sample.rows, 0, rows - 1):
         raise InputError("its rows are not rows of the items")
     width = min(SKETCH, _base(snapshot, commit).knowledge.posterior.dim)
