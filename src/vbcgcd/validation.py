@@ -15,7 +15,14 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
+#: The smallest and largest weight of a row that can be computed with in single precision.
+WEIGHTS = (1e-9, 1e9)
+
 __all__ = ["check_choice", "check_labels", "check_number", "check_rows", "check_weight"]
+
+
+class _NotNumbers(InputError, TypeError):
+    """Ours and Python's, as scikit-learn expects where values are no numbers at all."""
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
@@ -38,7 +45,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
         rows = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
-    except ValueError as error:
+    except TypeError as error:
+        raise _NotNumbers(f"X must be numbers: {error}.") from None
+    except (ValueError, OverflowError) as error:
         raise InputError(str(error)) from None
     _check_finite(rows)
     return np.asarray(rows)
@@ -84,7 +93,7 @@ def _label_array(y: Any) -> Array:
 
 
 def check_weight(weight: Any, n_rows: int) -> Array | None:
-    """Finite, non-negative float array (N,), or None."""
+    """Float array (N,) of weights that are 0 or of a usual magnitude, or None."""
     if weight is None:
         return None
     try:
@@ -95,6 +104,13 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
         raise InputError(f"sample_weight must have shape ({n_rows},), got {weight.shape}.")
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
         raise InputError("sample_weight must be finite and not negative, with a positive sum.")
+    low, high = WEIGHTS
+    bad = np.flatnonzero((weight > high) | ((weight > 0) & (weight < low)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight must be 0 or from {low:g} to {high:g}, got {weight[bad[0]]:.4g} in row {bad[0]}; "
+            "a weight of 1 counts as one row."
+        )
     return weight
 
 

@@ -26,6 +26,7 @@ from vbcgcd.bayes.classifier import Predictive, log_gamma_ratio
 from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.threads import in_parallel, one_thread
 
 Array = NDArray[Any]
 
@@ -122,6 +123,7 @@ def others_of_each_row(rows: Array, weight: Array) -> Others:
     return Others(product - weight * own, length, own)
 
 
+@one_thread()
 def left_out_densities(
     prior: Prior, statistics: Statistics, left_out: LeftOut, predictive: Predictive, rivals: Array
 ) -> Array:
@@ -148,7 +150,8 @@ def left_out_densities(
     pooled = prior.scale * left_out.pooled_weight * correction
     log_density = _student if predictive == "student" else _plugin
     density = np.full(rivals.shape, -np.inf)
-    for k in range(len(statistics)):
+
+    def score(k: int) -> None:
         i = np.flatnonzero(rivals[:, k])
         own = left_out.labels[i] == k
         upper, log_det = _scale_factor(prior, statistics, k)
@@ -160,6 +163,10 @@ def left_out_densities(
         distance *= np.where(own, correction[i] ** 2, 1.0)
         remaining = np.maximum(count[k] - own, FEWEST_REMAINING)
         density[i, k] = log_density(distance, log_det + change.log_det, remaining, prior)
+
+    work = prior.dim**3 / 6 + rivals.sum() / len(statistics) * prior.dim**2
+    for _ in in_parallel(score, range(len(statistics)), work=work):
+        pass
     return density
 
 

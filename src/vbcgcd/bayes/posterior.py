@@ -23,6 +23,7 @@ from scipy.special import multigammaln
 
 from vbcgcd.bayes.statistics import Statistics, structure_of
 from vbcgcd.bayes.structures import CovarianceStructure, Structure
+from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -127,6 +128,7 @@ def log_gamma_blocks(form: CovarianceStructure, nu: Array) -> Array:
     return np.vectorize(values.__getitem__, otypes=[np.float64])(nu)
 
 
+@one_thread()
 def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
     """The same prior with ``nu`` that maximises the evidence of these categories.
 
@@ -168,12 +170,13 @@ def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array]]:
     usable = np.flatnonzero(statistics.count > 1)
     if len(usable) > EVIDENCE_CATEGORIES:
         usable = usable[np.linspace(0, len(usable) - 1, EVIDENCE_CATEGORIES).round().astype(int)]
-    spectra = []
-    for k in usable:
+
+    def spectrum(k: int) -> tuple[float, Array]:
         count, mean = float(statistics.count[k]), statistics.mean[k].astype(np.float64)
         weight = prior.kappa * count / (prior.kappa + count)
-        spectra.append((count, prior.form.spectrum(statistics.scatter[k], mean, weight)))
-    return spectra
+        return count, prior.form.spectrum(statistics.scatter[k], mean, weight)
+
+    return list(in_parallel(spectrum, usable, work=_factor_work(prior.form)))
 
 
 def _evidence_of_spectrum(prior: Prior, count: float, values: Array) -> float:
@@ -332,6 +335,7 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
     return posterior_from_parts(prior, parts, len(statistics), dtype=dtype)
 
 
+@one_thread()
 def posterior_from_parts(
     prior: Prior, parts: Iterable[tuple[int, Statistics]], n_categories: int, *, dtype: DTypeLike = np.float64
 ) -> Posterior:
@@ -346,14 +350,25 @@ def posterior_from_parts(
     mean = np.empty((n_categories, prior.dim), dtype=dtype)
     factor = np.empty((n_categories, prior.form.width), dtype=dtype)
     count = np.empty(n_categories)
-    for k, part in parts:
+
+    def update(item: tuple[int, Statistics]) -> None:
+        k, part = item
         count[k] = part.count[0]
         mean[k] = part.count[0] / (prior.kappa + part.count[0]) * part.mean[0]
         shift = prior.kappa * part.count[0] / (prior.kappa + part.count[0])
         factor[k] = prior.form.factor(part.scatter[0], part.mean[0], shift, prior.scale)
+
+    for _ in in_parallel(update, parts, work=_factor_work(prior.form)):
+        pass
     return Posterior(mean, prior.kappa + count, prior.nu + count, factor, prior.structure)
 
 
+def _factor_work(form: CovarianceStructure) -> float:
+    """Multiplications of a factorisation, roughly."""
+    return form.width * form.block / 3
+
+
+@one_thread()
 def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     """The statistics from which the exact update made this posterior, up to the rounding of its storage.
 
@@ -367,11 +382,12 @@ def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     ratio = np.divide(posterior.kappa, count, out=np.zeros_like(count), where=count > 0)
     mean = posterior.mean.astype(np.float64) * ratio[:, None]
     shift = prior.kappa * count / posterior.kappa
-    scatter = [
-        prior.form.recover_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
-        for k in range(len(posterior))
-    ]
-    return Statistics(count, mean, np.stack(scatter), prior.structure)
+
+    def scatter(k: int) -> Array:
+        return prior.form.recover_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
+
+    scatters = list(in_parallel(scatter, range(len(posterior)), work=_factor_work(prior.form)))
+    return Statistics(count, mean, np.stack(scatters), prior.structure)
 
 
 def deviation(prior: Prior, posterior: Posterior) -> Array:

@@ -22,6 +22,7 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
+from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.discovery.calibrate import (
     CalibratedGeometry,
     LeftOutSimilarity,
@@ -54,6 +55,7 @@ HELD_BYTES = 64 * 2**20
 __all__ = ["learn_base"]
 
 
+@one_thread()
 def learn_base(rows: Array, codes: Array, options: Options) -> Knowledge:
     """Learn the labelled categories.
 
@@ -245,7 +247,9 @@ class _Base:
     def _posterior(self, prior: Prior) -> Posterior:
         dtype = self.options.classifier.dtype
         if self.options.inference == "svi":
-            fitted = ((k, self._svi(prior, k)) for k in range(len(self.sizes)))
+            # Each category draws from a generator of its own.
+            work = prior.form.width * prior.block
+            fitted = in_parallel(lambda k: (k, self._svi(prior, k)), range(len(self.sizes)), work=work)
             return posterior_from_parts(prior, fitted, len(self.sizes), dtype=dtype)
         if self.statistics is not None:
             return posterior_of(prior, self.statistics, dtype=dtype)

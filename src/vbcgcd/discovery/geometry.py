@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.leave_one_out import others_of_each_row
+from vbcgcd.bayes.threads import one_thread
 
 Array = NDArray[Any]
 
@@ -132,7 +133,7 @@ def _unit(rows: Array) -> Array:
 
 def is_flagged(novelty: Array) -> Array:
     """Whether rows look novel: above the limit that one in twenty rows of known categories exceeds."""
-    return np.asarray(np.asarray(novelty) > FLAGGED)
+    return np.asarray(~(np.asarray(novelty) <= FLAGGED))
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,7 @@ class Novelty:
         density = self.alertness * np.maximum(novelty, TINY) ** (self.alertness - 1)
         return np.asarray(share * density / (share * density + 1 - share))
 
+    @one_thread()
     def score(self, rows: Array, known_means: Array, counts: Array) -> Array:
         """One minus the p-value of each row under its best known category, array (N,): high is novel.
 

@@ -25,8 +25,10 @@ from vbcgcd.bayes import (
     recover_statistics,
     statistics_by_label,
 )
+from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.magnitude import check_reach
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
@@ -109,8 +111,16 @@ class Knowledge:
         return Stream(mixture, self.novelty, self.margin, rng)
 
     def reduced(self, rows: Array) -> Array:
-        """Reduced embeddings in the precision of the posteriors."""
-        return self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
+        """Reduced embeddings in the precision of the posteriors.
+
+        Raises
+        ------
+        InputError
+            Where a row is so far out that nothing can be computed with it.
+        """
+        reduced = self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
+        check_reach(reduced, rows, float(np.sqrt(self.prior.variance)))
+        return reduced
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
         """Exact posterior of categories with these statistics."""
@@ -135,6 +145,7 @@ class Knowledge:
         return replace(self, posterior=self.posterior.replaced(touched, self.posterior_of(before + extra)))
 
 
+@one_thread()
 def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_known: bool = True) -> Knowledge:
     """What is known after more labelled rows.
 
@@ -213,6 +224,7 @@ def gather(values: Array, columns: Array) -> Array:
     return np.where(columns < 0, 0.0, values[np.arange(len(values)), columns])
 
 
+@one_thread()
 def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> Scores:
     """Score embeddings, a chunk at a time.
 
@@ -239,7 +251,7 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
 
 
 def is_rejected(novelty: Array, rate: float | None) -> Array:
-    """Whether each row fits no category, boolean array (N,).
+    """Whether each row fits no category, boolean array (N,). A novelty that is no number is rejected.
 
     Parameters
     ----------
@@ -247,7 +259,7 @@ def is_rejected(novelty: Array, rate: float | None) -> Array:
     rate : float or None
         Share of rows of known categories that may be rejected wrongly; None rejects nothing.
     """
-    return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(novelty > 1 - rate)
+    return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(~(novelty <= 1 - rate))
 
 
 def write_model(

@@ -25,6 +25,15 @@ from sklearn.utils.extmath import randomized_svd
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import downdate, mean_correction
+from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.discovery.magnitude import (
+    LARGEST,
+    LARGEST_VALUE,
+    check_values,
+    exponent_of,
+    in_unit,
+    moderate,
+)
 
 Array = NDArray[Any]
 
@@ -80,14 +89,25 @@ class Reducer:
         """Width of a reduced embedding."""
         return int(self.projection.shape[1])
 
+    @one_thread()
     def transform(self, rows: Array, dtype: DTypeLike = np.float64) -> Array:
-        """Reduced embeddings, array (N, D), computed in ``dtype``."""
+        """Reduced embeddings, array (N, D), computed in ``dtype``; not finite where they are too large."""
         out = np.empty((len(rows), self.n_components), dtype=dtype)
-        center, projection = self.center.astype(dtype), self.projection.astype(dtype)
-        for start in range(0, len(rows), CHUNK_ROWS):
-            chunk = np.asarray(rows[start : start + CHUNK_ROWS], dtype=dtype)
-            chunk = (unit_length(chunk) if self.unit else chunk) - center
-            np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
+        exponent = 0 if self.unit else -exponent_of(self.projection)
+        center = in_unit(self.center, exponent).astype(dtype)
+        projection = in_unit(self.projection, -exponent).astype(dtype)
+
+        def reduce(start: int) -> None:
+            chunk = rows[start : start + CHUNK_ROWS]
+            chunk = moderate(chunk) if self.unit else in_unit(chunk, exponent)
+            with np.errstate(over="ignore", invalid="ignore"):
+                chunk = np.asarray(chunk, dtype=dtype)
+                chunk = (unit_length(chunk) if self.unit else chunk) - center
+                np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
+
+        work = min(len(rows), CHUNK_ROWS) * self.projection.size
+        for _ in in_parallel(reduce, range(0, len(rows), CHUNK_ROWS), work=work):
+            pass
         return out
 
 
@@ -100,6 +120,7 @@ def unit_length(rows: Array) -> Array:
     return np.asarray(rows / np.where(length > 0, length, 1))
 
 
+@one_thread()
 def fit_reducer(
     rows: Array,
     labels: Array,
@@ -135,22 +156,29 @@ def fit_reducer(
     -------
     Reducer
     """
+    check_values(rows, LARGEST_VALUE)
+    exponent = exponent_of(rows)
+    given, rows = rows, in_unit(rows, exponent)
     rng = np.random.default_rng(0 if random_state is None else random_state)
     settings = _Settings(n_components, bool(normalise), standardise)
     if normalise == "auto":
         settings = replace(settings, unit=_unit_is_better(rows, labels, settings, rng))
     moments = _moments(rows, labels, settings, rng)
     unit = settings.unit
+    center = moments.center if unit else in_unit(moments.center, -exponent)
     if not whiten:
-        return Reducer(moments.center, _fix_signs(moments.basis), False, unit, 0.0, standardise)
+        if not unit and not standardise:
+            check_values(given, LARGEST)  # the reduced embeddings are as large
+        basis = in_unit(moments.basis, exponent if standardise and not unit else 0)
+        return Reducer(center, _fix_signs(basis), False, unit, 0.0, standardise)
     weight = (
         _choose_shrinkage(rows, labels, moments, unit, rng)[0] if shrinkage == "auto" else float(shrinkage)
     )
     scaling = _whitening(moments.within, moments.total, weight)
     means = moments.means @ scaling
     _, turn = np.linalg.eigh((means.T * moments.share) @ means)
-    basis = moments.basis @ (scaling @ turn[:, ::-1])
-    return Reducer(moments.center, _fix_signs(basis), True, unit, weight, standardise)
+    basis = in_unit(moments.basis @ (scaling @ turn[:, ::-1]), 0 if unit else exponent)
+    return Reducer(center, _fix_signs(basis), True, unit, weight, standardise)
 
 
 @dataclass(frozen=True)
@@ -198,14 +226,19 @@ def _moments(rows: Array, labels: Array, settings: _Settings, rng: np.random.Gen
     dim = rows.shape[1] if first is None else first.shape[1]
     n_categories = int(labels.max()) + 1
     outer, sums = np.zeros((dim, dim)), np.zeros((n_categories, dim))
-    for start in range(0, len(rows), CHUNK_ROWS):
+
+    def products(start: int) -> tuple[Array, Array, Array]:
         chunk = centred(rows[start : start + CHUNK_ROWS])
         chunk = chunk if first is None else chunk @ first
-        outer += chunk.T @ chunk
         part = labels[start : start + CHUNK_ROWS]
         order = np.argsort(part, kind="stable")
         present, begin = np.unique(part[order], return_index=True)
-        sums[present] += np.add.reduceat(chunk[order], begin, axis=0)
+        return chunk.T @ chunk, present, np.add.reduceat(chunk[order], begin, axis=0)
+
+    starts, work = range(0, len(rows), CHUNK_ROWS), min(len(rows), CHUNK_ROWS) * dim**2
+    for square, present, part_sums in in_parallel(products, starts, work=work):
+        outer += square
+        sums[present] += part_sums
     count = np.bincount(labels, minlength=n_categories).astype(np.float64)
     means = sums / np.maximum(count, 1)[:, None]
     axes = _principal_axes(outer / len(rows), n_components, NEGLIGIBLE[rows.dtype])

@@ -24,6 +24,7 @@ from vbcgcd.bayes import (
     statistics_by_responsibility,
     volume_ratio,
 )
+from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.count import COUNTERS, CountProblem, given
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
@@ -31,6 +32,7 @@ from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.strategies import RELABELLERS, Start, hard_labels, is_novel, start_of
+from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
 from vbcgcd.record import SessionRecord
 
@@ -46,6 +48,7 @@ LEAST_WEIGHT = 1e-6
 __all__ = ["NovelFit", "fit_novel", "run_session"]
 
 
+@one_thread()
 def run_session(
     rows: Array,
     knowledge: Knowledge,
@@ -86,7 +89,12 @@ def run_session(
     """
     order = _canonical_order(rows, weight)
     weight = None if weight is None else weight[order]
-    here = SessionRows(knowledge.reduced(rows[order]), knowledge, weight, progress)
+    try:
+        reduced = knowledge.reduced(rows[order])
+    except InputError:
+        knowledge.reduced(rows)  # counts the rows as the caller does
+        raise
+    here = SessionRows(reduced, knowledge, weight, progress)
     with here.step("novelty") as details:
         novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))

@@ -25,6 +25,7 @@ from vbcgcd.bayes.linalg import (
     unpack_lower,
     unpack_upper,
 )
+from vbcgcd.bayes.threads import in_parallel
 
 if TYPE_CHECKING:
     from vbcgcd.bayes.classifier import StudentTerms
@@ -116,12 +117,14 @@ class Full:
 
     def distances(self, rows: Array, means: Array, factors: Array) -> Array:
         out = np.empty((len(rows), len(means)))
-        scratch = np.empty_like(rows)
-        for k in range(len(means)):
-            np.subtract(rows, means[k].astype(rows.dtype, copy=False), out=scratch)
+
+        def to_category(k: int) -> None:
             upper = unpack_upper(factors[k].astype(rows.dtype, copy=False), self.dim)
-            solved = solve_lower(upper, scratch)
+            solved = solve_lower(upper, rows - means[k].astype(rows.dtype, copy=False))
             out[:, k] = np.einsum("nd,nd->n", solved, solved)
+
+        for _ in in_parallel(to_category, range(len(means)), work=len(rows) * self.width):
+            pass
         return out
 
     def student(self, rows: Array, means: Array, factors: Array, terms: StudentTerms) -> Array:
