@@ -122,7 +122,7 @@ def draw_labels(rng: Rng, codes: Array) -> Array:
         return codes - 1
     if kind == "bad":
         bad = [None, codes + 0.5, codes * 1e300, [None] * len(codes), codes[:-1], np.full(len(codes), np.nan)]
-        return pick(rng, (*bad, [[int(c)] for c in codes], [(int(c), 1) for c in codes], codes.astype(str)))
+        return pick(rng, (*bad, [(int(c), 1) for c in codes], codes.astype(str), codes.astype(object)))
     return codes
 
 

@@ -11,14 +11,14 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from vbcgcd.checks import check_choice, check_number
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, NumericalError
 
 Array = NDArray[Any]
 
 #: The smallest and largest weight of a row that can be computed with in single precision.
 WEIGHTS = (1e-9, 1e9)
 
-__all__ = ["check_choice", "check_labels", "check_number", "check_rows", "check_weight"]
+__all__ = ["check_choice", "check_finite", "check_labels", "check_number", "check_rows", "check_weight"]
 
 
 class _NotNumbers(InputError, TypeError):
@@ -68,7 +68,7 @@ def check_labels(y: Any, n_rows: int) -> Array:
         raise InputError("y contains NaN or infinity; give every labelled row a label.")
     labels = labels.astype(next(iter(kinds))) if kinds and kinds <= {str, int, bool} else labels
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             # Many one-row categories are fine here.
             warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
             check_classification_targets(labels)
@@ -112,6 +112,22 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
             "a weight of 1 counts as one row."
         )
     return weight
+
+
+def check_finite(what: str, *arrays: Any) -> None:
+    """Raise a `NumericalError` unless all numbers of these results are finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite("The novelty", np.zeros(3), 0.5)
+    """
+    for array in map(np.asarray, arrays):
+        if array.size and not (np.isfinite(array.max()) and np.isfinite(array.min())):
+            raise NumericalError(
+                f"{what} came out as NaN or infinity, and was not used. Scale the embeddings to ordinary "
+                "magnitudes, and remove rows that are far from all others."
+            )
 
 
 def _to_numpy(array: Any) -> Any:

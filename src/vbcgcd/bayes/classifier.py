@@ -27,6 +27,7 @@ from scipy.special import gammaln, logsumexp
 from vbcgcd.bayes.linalg import solve_lower, squared_distances, subtract_product, unpack_upper
 from vbcgcd.bayes.posterior import Posterior
 from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -164,6 +165,7 @@ class Classifier:
 
         for _ in _by_chunks(score, len(rows), chunk_rows, posterior):
             pass
+        check_finite("The density of a row", out)
         return out
 
     @one_thread()
@@ -189,7 +191,9 @@ class Classifier:
             if skipping:
                 out[start : start + chunk_rows] = _nearest(chunk, posterior, scoring)
             else:
-                out[start : start + chunk_rows] = self._score(chunk, posterior).argmax(axis=1)
+                scores = self._score(chunk, posterior)
+                check_finite("The density of a row", scores)
+                out[start : start + chunk_rows] = scores.argmax(axis=1)
 
         for _ in _by_chunks(decide, len(rows), chunk_rows, posterior):
             pass
@@ -292,6 +296,7 @@ def _nearest(chunk: Array, posterior: Posterior, scoring: _DistanceToScore) -> A
         score = scoring.of_category(distance, k)
         better = score > best[rows]
         winner[rows[better]], best[rows[better]] = k, score[better]
+    check_finite("The density of a row", best)
     return winner
 
 

@@ -27,6 +27,7 @@ from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
 from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.errors import NumericalError
 
 Array = NDArray[Any]
 
@@ -171,10 +172,15 @@ def left_out_densities(
 
 
 def _scale_factor(prior: Prior, statistics: Statistics, k: int) -> tuple[Array, float]:
-    # Single precision is enough to compare strengths, and twice as fast.
-    upper = unpack_upper(statistics.scatter[k].astype(np.float32), prior.dim)
-    upper[np.diag_indices(prior.dim)] += np.float32(prior.scale)
-    upper = cholesky_upper(upper)
+    # Single precision is enough to compare strengths, and twice as fast, unless magnitudes differ too much.
+    try:
+        with np.errstate(over="ignore"):
+            upper = unpack_upper(statistics.scatter[k].astype(np.float32), prior.dim)
+        upper[np.diag_indices(prior.dim)] += np.float32(prior.scale)
+        upper = cholesky_upper(upper)
+    except NumericalError:
+        factor = prior.form.factor(statistics.scatter[k], statistics.mean[k], 0.0, prior.scale)
+        upper = unpack_upper(factor.astype(np.float32), prior.dim)
     return upper, 2 * float(np.log(np.diag(upper).astype(np.float64)).sum())
 
 

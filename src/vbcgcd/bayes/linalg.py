@@ -21,6 +21,7 @@ Array = NDArray[Any]
 
 __all__ = [
     "centred_together",
+    "check_factor",
     "cholesky",
     "cholesky_upper",
     "diagonal_positions",
@@ -91,13 +92,24 @@ def cholesky_upper(upper: Array) -> Array:
         Only its upper triangle is read. It is overwritten.
     """
     factor = _columns_first(upper, upper.dtype)
-    info = factor_upper(factor)
-    if info != 0 or not np.isfinite(factor[-1, -1]):
+    return check_factor(factor, factor_upper(factor))
+
+
+def check_factor(upper: Array, pivot: int = 0) -> Array:
+    """The transposed Cholesky factor itself; an error where a pivot failed or is no positive number.
+
+    Parameters
+    ----------
+    upper : array (D, D)
+    pivot : int
+        The first pivot that is known to have failed; 0 where none has.
+    """
+    if pivot != 0 or not np.isfinite(upper[-1, -1]) or not np.diag(upper).min() > 0:
         raise NumericalError(
-            f"A {len(upper)} by {len(upper)} covariance is not positive definite (pivot {info}); "
+            f"A {len(upper)} by {len(upper)} covariance is not positive definite (pivot {pivot}); "
             "use a stronger prior (larger prior_strength) or fewer components (n_components)."
         )
-    return factor
+    return upper
 
 
 def cholesky(matrix: Array) -> Array:

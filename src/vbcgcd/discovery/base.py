@@ -31,10 +31,12 @@ from vbcgcd.discovery.calibrate import (
 )
 from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.magnitude import is_reached
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
 from vbcgcd.discovery.rehearsal import rehearse
 from vbcgcd.discovery.search import CategoryPrice
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -109,6 +111,8 @@ class _Base:
             # of the covariance, it looks unlike every category, as no row that comes later will.
             calibrated = self._held_out_calibration(calibrated)
         geometry, best, margin, strange = calibrated
+        check_finite("The posterior of a category", posterior.mean, posterior.factor)
+        check_finite("The calibration", temperature, geometry.sharpness, margin, best)
         return Knowledge(
             self.reducer,
             prior,
@@ -142,7 +146,10 @@ class _Base:
             reducer = _reducer(self.rows[rest], codes, decided)
             reduced = reducer.transform(self.rows[rest])
             means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
-            rows = geometry.prepared(reducer.transform(self.rows[held_out]))
+            # Beside the others a row may be too far out to be scored, as it would be in a later session.
+            rows = reducer.transform(self.rows[held_out])
+            reached = is_reached(rows)
+            rows, held_out = geometry.prepared(rows[reached]), held_out[reached]
             similarity = np.full((len(held_out), n_categories), -np.inf)
             similarity[:, known] = geometry.similarity(rows, means)
             counts = np.bincount(self.codes[rest], minlength=n_categories).astype(np.float64)

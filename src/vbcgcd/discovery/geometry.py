@@ -35,6 +35,8 @@ FLAGGED = 0.95
 #: Rows compared at a time.
 CHUNK_ROWS = 8192
 
+#: The square of a larger number takes up all digits of single precision.
+FAR = 1e4
 #: Lengths below this are zero.
 TINY = 1e-12
 #: Squared length and weight of the other rows of a cluster, at least: an empty cluster has no mean.
@@ -72,13 +74,15 @@ class Geometry:
     within: float | None = None
 
     def prepared(self, rows: Array) -> Array:
-        """Rows in the form in which `similarity` wants them, float32."""
-        rows = np.asarray(rows, dtype=np.float32)
-        return _unit(rows) if self.kind == "direction" else rows
+        """Rows in the form in which `similarity` wants them, float32; distances of far rows need float64."""
+        if self.kind == "direction":
+            return _unit(np.asarray(rows, dtype=np.float32))
+        far = rows.size and max(rows.max(), -rows.min()) > FAR
+        return np.asarray(rows, dtype=np.float64 if far else np.float32)
 
     def similarity(self, rows: Array, means: Array) -> Array:
         """Similarity of each prepared row to each mean, not yet multiplied, array (N, K)."""
-        means = np.asarray(means, dtype=np.float32)
+        means = np.asarray(means, dtype=rows.dtype)
         if self.kind == "direction":
             return np.asarray(rows @ _unit(means).T)
         distance = np.einsum("nd,nd->n", rows, rows)[:, None] + np.einsum("kd,kd->k", means, means)

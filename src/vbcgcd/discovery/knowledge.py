@@ -36,6 +36,7 @@ from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.worth import Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -104,7 +105,9 @@ class Knowledge:
 
     def novelty_of(self, reduced: Array) -> Array:
         """Novelty of reduced embeddings, array (N,)."""
-        return self.novelty.score(reduced, self.posterior.mean, self.counts)
+        novelty = self.novelty.score(reduced, self.posterior.mean, self.counts)
+        check_finite("The novelty of a row", novelty)
+        return novelty
 
     def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
         """The rows of a session with what its categories are judged by."""
@@ -124,7 +127,9 @@ class Knowledge:
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
         """Exact posterior of categories with these statistics."""
-        return posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
+        posterior = posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
+        check_finite("The posterior of a category", posterior.mean, posterior.factor)
+        return posterior
 
     def extended(self, posterior: Posterior | None) -> Knowledge:
         """With these categories appended; what was known stays untouched."""

@@ -25,7 +25,7 @@ LARGEST_VALUE = 1e300
 #: the arithmetic of the classifier cannot tell one from the other.
 FARTHEST, LARGEST = 1e12, 1e15
 
-__all__ = ["LARGEST", "LARGEST_VALUE", "check_reach", "check_values", "exponent_of", "in_unit", "moderate"]
+__all__ = ["LARGEST", "LARGEST_VALUE", "check_reach", "check_values", "exponent_of", "in_unit", "is_reached", "moderate"]
 
 
 def exponent_of(values: Array) -> int:
@@ -67,6 +67,11 @@ def check_values(rows: Array, largest: float) -> None:
         )
 
 
+def is_reached(reduced: Array, spread: float = 1.0) -> Array:
+    """Whether reduced embeddings (N, D) can be computed with, boolean array (N,); see `check_reach`."""
+    return np.asarray((np.abs(reduced) <= _limit(spread)).all(axis=1))
+
+
 def check_reach(reduced: Array, rows: Array, spread: float) -> None:
     """Raise an `InputError` that names the first row whose reduced embedding cannot be computed with.
 
@@ -78,15 +83,18 @@ def check_reach(reduced: Array, rows: Array, spread: float) -> None:
     spread : float
         Standard deviation within a category that is expected in the reduced space.
     """
-    limit = min(FARTHEST * max(spread, 1.0), LARGEST)
-    if _largest(reduced) <= limit:
+    if _largest(reduced) <= _limit(spread):
         return
-    row = int((np.abs(reduced) <= limit).all(axis=1).argmin())
+    row = int(is_reached(reduced, spread).argmin())
     column = int(np.abs(rows[row]).argmax())
     raise InputError(
         f"Row {row} of X is too far from the labelled rows to compute with: it contains "
         f"{rows[row, column]:.4g} in column {column}. Remove it, or scale it as the labelled rows were."
     )
+
+
+def _limit(spread: float) -> float:
+    return float(min(FARTHEST * max(spread, 1.0), LARGEST))
 
 
 def _largest(values: Array) -> float:

@@ -42,8 +42,11 @@ WIDEST_EXACT = 2048
 CHUNK_ROWS = 8192
 #: Directions with less than this share of the largest variance count as constant (by precision of the rows).
 NEGLIGIBLE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
-#: A dimension whose deviation is below this share of the largest is constant: standardising leaves it alone.
-CONSTANT, TINY = 1e-9, 1e-300
+#: A dimension whose deviation is below this share of the largest, or this small, is constant: standardising
+#: leaves it alone.
+CONSTANT, TINY = 1e-9, 1e-30
+#: A smaller variance within categories is none: its root could not be divided by in any unit.
+LEAST_VARIANCE = 1e-40
 #: Weights of the mean variance tried in the within-category covariance.
 SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 #: Labelled rows left out in turn to choose.
@@ -99,9 +102,8 @@ class Reducer:
 
         def reduce(start: int) -> None:
             chunk = rows[start : start + CHUNK_ROWS]
-            chunk = moderate(chunk) if self.unit else in_unit(chunk, exponent)
             with np.errstate(over="ignore", invalid="ignore"):
-                chunk = np.asarray(chunk, dtype=dtype)
+                chunk = np.asarray(moderate(chunk) if self.unit else in_unit(chunk, exponent), dtype=dtype)
                 chunk = (unit_length(chunk) if self.unit else chunk) - center
                 np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
 
@@ -257,7 +259,7 @@ def _deviations(rows: Array, center: Array, prepare: Callable[[Array], Array]) -
         for i in range(0, len(rows), CHUNK_ROWS)
     )
     deviation = np.sqrt(squares / len(rows))
-    return np.where(deviation > CONSTANT * max(float(deviation.max()), TINY), deviation, 1.0)
+    return np.where(deviation > max(CONSTANT * float(deviation.max()), TINY), deviation, 1.0)
 
 
 def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.random.Generator) -> bool:
@@ -281,6 +283,8 @@ def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.ran
         )[1]
         for unit in (False, True)
     )
+    if not np.isfinite([plain, scaled]).all():
+        return False  # rows of a category do not differ
     # Directions are the usual meaning of embeddings: keep lengths only where that is clearly better.
     harm = scaled - plain
     return bool(harm.mean() <= harm.std() / np.sqrt(len(harm)))
@@ -341,7 +345,7 @@ def _whitening(within: Array, total: Array, shrinkage: float) -> Array:
     if np.trace(within) <= 1e-10 * np.trace(total):
         within = total  # no category has two different rows: the overall spread is the only scale there is
     variance = np.trace(within) / dim
-    if variance <= 0:
+    if variance <= LEAST_VARIANCE:
         return np.eye(dim)
     values, vectors = np.linalg.eigh((1 - shrinkage) * within + shrinkage * variance * np.eye(dim))
     return np.asarray(vectors / np.sqrt(np.maximum(values, 1e-10 * values[-1])))

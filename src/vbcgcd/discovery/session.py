@@ -35,6 +35,7 @@ from vbcgcd.discovery.strategies import RELABELLERS, Start, hard_labels, is_nove
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
 from vbcgcd.record import SessionRecord
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -122,6 +123,7 @@ def run_session(
             unassigned = known_row & is_flagged(novelty) & (nowhere > gather(probabilities, best))
             unassigned |= leftovers.waiting
         assignments = labels[best]
+    check_finite("The probability of a category", probabilities)
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
     novel = labels[len(knowledge.posterior) :].tolist()
