@@ -25,7 +25,7 @@ Array = Any
 Rng = np.random.Generator
 
 #: Powers of ten that rows, columns and weights are multiplied with.
-EXPONENTS = (-320, -300, -150, -46, -38, -20, -12, -6, 0, 0, 0, 0, 6, 12, 18, 19, 20, 38, 150, 300, 308)
+EXPONENTS = (-320, -300, -150, -46, -38, -20, -12, -6, 0, 0, 0, 0, 6, 12, 18, 19, 20, 38, 150, 290, 308)
 #: An answer of the record may exceed 1 by its rounding in single precision.
 ROUNDING = 1e-4
 #: The longest error: one line that a person reads.
@@ -94,7 +94,8 @@ def as_given(rng: Rng, rows: Array) -> Array:
     kind = pick(rng, ("float64", "float64", "float32", "float16", "int", "bool", "object", "list", "fortran"))
     with np.errstate(all="ignore"):
         if kind in ("float32", "float16"):
-            return rows.astype(kind)
+            most = float(np.finfo(kind).max) if rng.random() < 0.9 else np.inf
+            return np.clip(rows, -most, most).astype(kind)
         if kind == "int":
             return np.clip(np.nan_to_num(rows), -9e18, 9e18).astype(pick(rng, ("int64", "int32", "uint8")))
         if kind == "bool":
@@ -129,11 +130,11 @@ def draw_labels(rng: Rng, codes: Array) -> Array:
 def draw_weight(rng: Rng, n_rows: int) -> Array:
     if rng.random() < 0.6:
         return None
-    weight = rng.random(n_rows)
+    weight = rng.uniform(0.01, 2.0, n_rows)
     with np.errstate(over="ignore"):
-        if rng.random() < 0.5:
-            weight = weight * power(rng, pick(rng, (-300, -12, -9, -6, -3, 0, 0, 3, 6, 9, 12, 300)))
-        if rng.random() < 0.3:
+        if rng.random() < 0.4:
+            weight = weight * power(rng, pick(rng, (-300, -9, -6, -6, -3, -3, 3, 3, 6, 6, 8, 8, 9, 300)))
+        if rng.random() < 0.2:
             weight[rng.integers(n_rows)] = pick(rng, (0.0, 1e-300, 1e300, np.nan, np.inf, -1.0, 1e-9, 1e9))
     if rng.random() < 0.1:
         weight[:] = 0.0
@@ -202,12 +203,12 @@ def one_case(rng: Rng, counts: Counter[str], folder: Path) -> None:
     for _ in range(int(rng.integers(1, 4))):
         n = int(rng.integers(2, 41))
         fresh = draw_rows(rng, n, dim if rng.random() > 0.02 else dim + 1, rng.integers(n_categories, size=n))
-        batch = fresh if rng.random() < 0.5 else take(rows, rng.integers(n_rows, size=n))
+        batch = fresh if rng.random() < 0.3 else moved(rng, take(rows, rng.integers(n_rows, size=n)))
         action = pick(rng, ("answers", "answers", "discover", "discover", "partial_fit", "save"))
         if action == "answers":
             attempt(counts, action, lambda batch=batch: check_answers(model, batch, rng))
         elif action == "discover":
-            number, weight = pick(rng, (None, None, 1, 2, 0, n // 2, n)), draw_weight(rng, n)
+            number, weight = pick(rng, (None, None, None, 1, 1, n // 4, n // 2, 0, n)), draw_weight(rng, n)
             before = len(model.classes_)
             record = attempt(
                 counts,
@@ -225,6 +226,16 @@ def one_case(rng: Rng, counts: Counter[str], folder: Path) -> None:
         else:
             attempt(counts, action, lambda batch=batch: check_saved(model, batch, folder))
         check_model(model)
+
+
+def moved(rng: Rng, rows: Array) -> Array:
+    """Rows as they are, or farther out, or all about another place."""
+    if not isinstance(rows, np.ndarray) or rows.dtype.kind != "f" or rng.random() < 0.3:
+        return rows
+    with np.errstate(over="ignore", invalid="ignore"):
+        reach = 10.0 ** rng.uniform(-3, 13) * max(float(np.std(rows, dtype=np.float64)), 1e-300)
+        way = rng.normal(size=(pick(rng, (1, len(rows))), rows.shape[1]))
+        return np.nan_to_num(rows + reach * way).astype(rows.dtype)
 
 
 def take(values: Array, chosen: Array) -> Array:

@@ -1,4 +1,4 @@
-"""The four routines of BLAS and LAPACK on which nearly all time is spent, called without the interpreter lock.
+"""The routines of BLAS and LAPACK on which nearly all time is spent, without the interpreter lock.
 
 SciPy's own wrappers hold the lock, so that two threads would compute one after the other. These call the same
 routines, of the same library, through the pointers that SciPy publishes for Cython; `ctypes` lets go of the

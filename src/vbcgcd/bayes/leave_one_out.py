@@ -159,7 +159,7 @@ def left_out_densities(
         gap = solve_lower(upper, rows[i] - statistics.mean[k].astype(np.float32))
         rest = solve_lower(upper, residual[i])
         change = downdate(pooled[i] + own * correction[i], np.einsum("nd,nd->n", rest, rest))
-        cross = np.einsum("nd,nd->n", gap, rest)
+        cross = np.einsum("nd,nd->n", gap, rest).astype(np.float64)  # its square may be too large
         distance = np.einsum("nd,nd->n", gap, gap) + change.omega * cross**2 / (1 - change.share)
         distance *= np.where(own, correction[i] ** 2, 1.0)
         remaining = np.maximum(count[k] - own, FEWEST_REMAINING)

@@ -176,7 +176,7 @@ def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array]]:
         weight = prior.kappa * count / (prior.kappa + count)
         return count, prior.form.spectrum(statistics.scatter[k], mean, weight)
 
-    return list(in_parallel(spectrum, usable, work=_factor_work(prior.form)))
+    return list(in_parallel(spectrum, usable.tolist(), work=_factor_work(prior.form)))
 
 
 def _evidence_of_spectrum(prior: Prior, count: float, values: Array) -> float:

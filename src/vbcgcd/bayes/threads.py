@@ -84,7 +84,7 @@ class _OpenMP(threading.local):
 _blas, _openmp = _Blas(), _OpenMP()
 
 
-class one_thread(ContextDecorator):  # noqa: N801 (a context manager and a decorator, used as a verb)
+class one_thread(ContextDecorator):
     """Limit BLAS and OpenMP to one thread; what was allowed before is restored in the end.
 
     It may be nested, and entered by several threads at a time.

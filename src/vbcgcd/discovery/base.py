@@ -51,6 +51,8 @@ TEMPERATURE_CATEGORIES = 200
 CALIBRATION_SCORES = 2**18
 #: Parts in which rows are held out where there are fewer of them than dimensions.
 FOLDS = 10
+#: The least variance that a prior expects: the square of that of a smaller one is nothing.
+LEAST_VARIANCE = 1e-30
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
 
@@ -237,7 +239,8 @@ class _Base:
         dim = self.reducer.n_components
         trace = statistics.diagonal.sum()
         freedom = max(statistics.count.sum() - len(statistics), 1.0)
-        return float(trace / freedom / dim) or 1.0
+        variance = float(trace / freedom / dim)
+        return max(variance, LEAST_VARIANCE) if variance > 0 else 1.0
 
     def _left_out(self, categories: Array, rng: np.random.Generator) -> LeftOut:
         """Rows of the given categories that can be left out, labelled by position in ``categories``."""

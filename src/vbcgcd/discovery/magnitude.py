@@ -24,8 +24,21 @@ LARGEST_VALUE = 1e300
 #: Reduced embeddings may be so many standard deviations from the labelled ones, and so large in all: beyond,
 #: the arithmetic of the classifier cannot tell one from the other.
 FARTHEST, LARGEST = 1e12, 1e15
+#: Smaller ones would have no variance in single precision.
+SMALLEST = 1e-15
+ADVICE = "Scale the embeddings, for example to a standard deviation of 1."
 
-__all__ = ["LARGEST", "LARGEST_VALUE", "check_reach", "check_values", "exponent_of", "in_unit", "is_reached", "moderate"]
+__all__ = [
+    "LARGEST",
+    "LARGEST_VALUE",
+    "SMALLEST",
+    "check_reach",
+    "check_values",
+    "exponent_of",
+    "in_unit",
+    "is_reached",
+    "moderate",
+]
 
 
 def exponent_of(values: Array) -> int:
@@ -57,13 +70,18 @@ def moderate(rows: Array) -> Array:
     return np.ldexp(rows, -exponents[:, None]) if exponents.any() else rows
 
 
-def check_values(rows: Array, largest: float) -> None:
-    """Raise an `InputError` that names the first row with a magnitude above ``largest``."""
+def check_values(rows: Array, largest: float, smallest: float = 0.0) -> None:
+    """Raise an `InputError` unless the largest magnitude of all rows is 0 or within these bounds."""
     if _largest(rows) > largest:
         row, column = np.argwhere(np.abs(rows) > np.float64(largest))[0]
         raise InputError(
             f"X contains {rows[row, column]:.4g} in row {row}, column {column}; values may be up to "
-            f"{largest:.4g}. Scale the embeddings, for example to a standard deviation of 1."
+            f"{largest:.4g}. {ADVICE}"
+        )
+    if 0 < _largest(rows) < smallest:
+        raise InputError(
+            f"X contains nothing above {_largest(rows):.4g}; some values must be above {smallest:.4g}. "
+            f"{ADVICE}"
         )
 
 

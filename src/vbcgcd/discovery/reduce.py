@@ -29,6 +29,7 @@ from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.discovery.magnitude import (
     LARGEST,
     LARGEST_VALUE,
+    SMALLEST,
     check_values,
     exponent_of,
     in_unit,
@@ -170,7 +171,7 @@ def fit_reducer(
     center = moments.center if unit else in_unit(moments.center, -exponent)
     if not whiten:
         if not unit and not standardise:
-            check_values(given, LARGEST)  # the reduced embeddings are as large
+            check_values(given, LARGEST, SMALLEST)  # the reduced embeddings are as large
         basis = in_unit(moments.basis, exponent if standardise and not unit else 0)
         return Reducer(center, _fix_signs(basis), False, unit, 0.0, standardise)
     weight = (
@@ -313,6 +314,7 @@ def _choose_shrinkage(
     correction = mean_correction(moments.sizes[own])
 
     @functools.cache
+    @np.errstate(over="ignore", invalid="ignore")
     def losses(position: int) -> Array:
         weight = SHRINKAGES[position]
         variance = ((1 - weight) * values + weight * values.mean()).astype(np.float32)
@@ -326,6 +328,8 @@ def _choose_shrinkage(
         change = downdate(omega, np.einsum("nd,nd->n", residual, rest))
         distance = distance + change.gain[:, None] * cross**2
         distance[np.arange(len(own)), own] *= correction**2
+        if not np.isfinite(distance).all():
+            return np.full(len(own), np.inf)
         return tempered_cross_entropy(-0.5 * distance, own)[0]
 
     best = climb(losses, SHRINKAGES.index(0.1), len(SHRINKAGES))

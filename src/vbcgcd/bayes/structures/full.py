@@ -97,7 +97,7 @@ class Full:
         values, vectors = np.linalg.eigh(self.square(scatter.astype(np.float64, copy=False)))
         rotated = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
         roots = np.vstack([rotated, np.sqrt(shift) * mean, np.sqrt(scale) * np.eye(self.dim)])
-        upper = np.linalg.qr(roots, mode="r")
+        upper = np.asarray(np.linalg.qr(roots, mode="r"))
         return pack_lower(check_factor(upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, None]).T)
 
     def isotropic(self, scale: float) -> Array:
