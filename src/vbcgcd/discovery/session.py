@@ -31,7 +31,14 @@ from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
 from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
-from vbcgcd.discovery.strategies import RELABELLERS, Start, hard_labels, is_novel, start_of
+from vbcgcd.discovery.strategies import (
+    RELABELLERS,
+    Start,
+    fewer_clusters_allowed,
+    hard_labels,
+    is_novel,
+    start_of,
+)
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
 from vbcgcd.record import SessionRecord
@@ -169,7 +176,7 @@ def _discover(
     problem = CountProblem(here.rows, novelty, lambda: here.mixture, lambda: here.known_density, known, rng)
     curve, solution, n_given = None, None, n_novel is not None
     if n_novel is None:
-        with here.step("count") as details:
+        with here.step("count") as details, fewer_clusters_allowed():
             curve, solution = COUNTERS[options.count](problem)
             n_novel = details["n_novel"] = curve.chosen
     with here.step("cluster") as details:

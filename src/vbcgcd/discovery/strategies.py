@@ -53,6 +53,7 @@ __all__ = [
     "Relabeller",
     "Relabelling",
     "Start",
+    "fewer_clusters_allowed",
     "gaussian_mixture",
     "hard_labels",
     "hdbscan",
@@ -241,7 +242,7 @@ def start_of(
 def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """k-means on all rows, as in the paper, with ten starts."""
     seed = int(rng.integers(2**31))
-    with _fewer_than_asked():
+    with fewer_clusters_allowed():
         return np.asarray(KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit_predict(rows))
 
 
@@ -251,12 +252,12 @@ def gaussian_mixture(rows: Array, n_clusters: int, rng: np.random.Generator) -> 
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=int)
     model = GaussianMixture(n_clusters, reg_covar=GMM_FLOOR, random_state=seed)
-    with _fewer_than_asked():
+    with fewer_clusters_allowed():
         return np.asarray(model.fit_predict(rows.astype(np.float64)))
 
 
 @contextmanager
-def _fewer_than_asked() -> Iterator[None]:
+def fewer_clusters_allowed() -> Iterator[None]:
     """Equal rows make fewer clusters than were asked for, which is no reason to warn."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
