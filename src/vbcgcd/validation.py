@@ -11,11 +11,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from vbcgcd.checks import check_choice, check_number
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, NumericalError
 
 Array = NDArray[Any]
 
-__all__ = ["check_choice", "check_labels", "check_number", "check_rows", "check_weight"]
+#: The smallest and largest weight of a row that can be computed with in single precision.
+WEIGHTS = (1e-9, 1e9)
+
+__all__ = ["check_choice", "check_finite", "check_labels", "check_number", "check_rows", "check_weight"]
+
+
+class _NotNumbers(InputError, TypeError):
+    """Ours and Python's, as scikit-learn expects where values are no numbers at all."""
 
 
 def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
@@ -38,7 +45,9 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
         rows = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
         )
-    except ValueError as error:
+    except TypeError as error:
+        raise _NotNumbers(f"X must be numbers: {error}.") from None
+    except (ValueError, OverflowError) as error:
         raise InputError(str(error)) from None
     _check_finite(rows)
     return np.asarray(rows)
@@ -59,7 +68,7 @@ def check_labels(y: Any, n_rows: int) -> Array:
         raise InputError("y contains NaN or infinity; give every labelled row a label.")
     labels = labels.astype(next(iter(kinds))) if kinds and kinds <= {str, int, bool} else labels
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), np.errstate(invalid="ignore"):
             # Many one-row categories are fine here.
             warnings.filterwarnings("ignore", message="The number of unique classes is greater than 50%")
             check_classification_targets(labels)
@@ -84,7 +93,7 @@ def _label_array(y: Any) -> Array:
 
 
 def check_weight(weight: Any, n_rows: int) -> Array | None:
-    """Finite, non-negative float array (N,), or None."""
+    """Float array (N,) of weights that are 0 or of a usual magnitude, or None."""
     if weight is None:
         return None
     try:
@@ -95,7 +104,30 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
         raise InputError(f"sample_weight must have shape ({n_rows},), got {weight.shape}.")
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
         raise InputError("sample_weight must be finite and not negative, with a positive sum.")
+    low, high = WEIGHTS
+    bad = np.flatnonzero((weight > high) | ((weight > 0) & (weight < low)))
+    if len(bad):
+        raise InputError(
+            f"sample_weight must be 0 or from {low:g} to {high:g}, got {weight[bad[0]]:.4g} in row {bad[0]}; "
+            "a weight of 1 counts as one row."
+        )
     return weight
+
+
+def check_finite(what: str, *arrays: Any) -> None:
+    """Raise a `NumericalError` unless all numbers of these results are finite.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_finite("The novelty", np.zeros(3), 0.5)
+    """
+    for array in map(np.asarray, arrays):
+        if array.size and not (np.isfinite(array.max()) and np.isfinite(array.min())):
+            raise NumericalError(
+                f"{what} came out as NaN or infinity, and was not used. Scale the embeddings to ordinary "
+                "magnitudes, and remove rows that are far from all others."
+            )
 
 
 def _to_numpy(array: Any) -> Any:

@@ -214,3 +214,9 @@ def test_climb_asks_for_no_position_outside():
 
     assert climb(losses, 2, 4) == 3
     assert set(asked) <= set(range(4))
+
+
+def test_climb_leaves_a_start_that_is_impossible():
+    losses = [np.full(5, value) for value in (1.0, 0.5, np.inf, 3.0, np.inf)]
+    assert climb(losses.__getitem__, 2, 5) == 3
+    assert climb(lambda i: np.full(5, np.inf), 2, 5) == 2

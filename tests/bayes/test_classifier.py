@@ -257,3 +257,10 @@ def test_skipping_finds_the_best_log_density(
     expected = classifier.log_density(rows, posterior).argmax(axis=1)
     np.testing.assert_array_equal(classifier.predict(rows, posterior, chunk_rows=chunk_rows), expected)
     assert sum(taken) == len(rows)
+
+
+@pytest.mark.parametrize("level", [-1e17, -1e30, -1e300])
+def test_probabilities_of_very_low_densities_sum_to_one(level):
+    density = np.array([[level, level, level], [level, level * 2, level * 3]])
+    found = np.exp(log_normalise(density))
+    np.testing.assert_allclose(found, [[1 / 3] * 3, [1.0, 0.0, 0.0]])

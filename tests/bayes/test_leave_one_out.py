@@ -108,3 +108,16 @@ def test_categories_that_are_no_rivals_have_no_density(labelled_problem):
     rivals[3, 2] = rivals[5, 0] = False
     density = left_out_densities(Prior(3), statistics, LeftOut(rows, labels, 0.0), "student", rivals)
     np.testing.assert_array_equal(np.isneginf(density), ~rivals)
+
+
+@pytest.mark.parametrize("scale", [1e-20, 1e12, 1e15])
+def test_left_out_densities_of_any_magnitude_are_numbers(labelled_problem, scale):
+    rows, labels, _ = labelled_problem(0)
+    rows = rows * [scale, 1.0, 1.0]
+    statistics = statistics_by_label(rows, labels, labels.max() + 1)
+    rivals = np.ones((len(rows), len(statistics)), dtype=bool)
+    for predictive in ("student", "plugin"):
+        density = left_out_densities(
+            Prior(3, nu=9.0), statistics, LeftOut(rows, labels, 0.0), predictive, rivals
+        )
+        assert np.isfinite(density).all()

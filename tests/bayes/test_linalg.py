@@ -91,3 +91,17 @@ def test_centred_together_moves_both_by_the_mean_of_the_means():
     assert rows.dtype == np.float64
     np.testing.assert_array_equal(rows, [[3.0]])
     np.testing.assert_array_equal(means, [[-1.0], [1.0]])
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_blocks_of_a_factor_and_rows_in_any_memory_order(dtype):
+    rng = np.random.default_rng(0)
+    upper = np.asfortranarray(np.triu(rng.normal(size=(7, 7)) + 7 * np.eye(7)).astype(dtype))
+    rows = rng.normal(size=(4, 7)).astype(dtype)
+    for order in "CF":
+        block = np.array(rows[:, :3], order=order)
+        want = np.linalg.solve(upper[:3, :3].T, rows[:, :3].T).T
+        np.testing.assert_allclose(linalg.solve_lower(upper[:3, :3], block), want, rtol=1e-5)
+        product = linalg.subtract_product(np.array(rows[:, 3:], order=order), rows[:, :3], upper[:3, 3:])
+        np.testing.assert_allclose(product, rows[:, 3:] - rows[:, :3] @ upper[:3, 3:], rtol=1e-5, atol=1e-5)
+    assert linalg.solve_lower(upper, rows[:0].copy()).shape == (0, 7)

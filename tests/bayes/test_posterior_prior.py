@@ -5,7 +5,8 @@ import pytest
 from scipy import special, stats
 
 from vbcgcd.bayes import Prior, choose_strength, statistics_by_label
-from vbcgcd.bayes.posterior import EVIDENCE_CATEGORIES, STRONGEST, log_gamma_blocks
+from vbcgcd.bayes.posterior import log_gamma_blocks
+from vbcgcd.bayes.strength import EVIDENCE_CATEGORIES, STRONGEST
 from vbcgcd.errors import InputError
 
 

@@ -6,7 +6,8 @@ from scipy import stats
 
 from vbcgcd.bayes import STRUCTURES, structure_of
 from vbcgcd.bayes.classifier import StudentTerms, student_terms
-from vbcgcd.errors import InputError
+from vbcgcd.bayes.linalg import unpack_lower
+from vbcgcd.errors import InputError, NumericalError
 
 DIM = 5
 
@@ -174,3 +175,23 @@ def test_student_adds_its_terms_as_they_are(form):
     rows, means, factors, _ = many(form)
     flat = StudentTerms(np.full(3, 2.0), np.full(3, 0.5), np.zeros(3), np.ones(3))
     np.testing.assert_allclose(form.student(rows, means, factors, flat), 1.5)
+
+
+@pytest.mark.parametrize("reach", [1e6, 1e9, 1e12, 1e15])
+def test_a_factor_of_parts_that_differ_in_magnitude_loses_none(reach):
+    form, rng = structure_of("full", 6), np.random.default_rng(0)
+    mean, spread = rng.normal(size=6), rng.normal(size=(20, 6)) * [reach, 1, 1, 1, 1, 1]
+    packed = form.factor(form.scatter(spread), reach * mean, 0.01, 30.0)
+    assert np.isfinite(packed).all()
+    # What is left of the scale across the two long directions is the prior's and the short ones' own.
+    across = rng.normal(size=6)
+    across[0] = 0.0
+    across -= mean * [0, 1, 1, 1, 1, 1] * (across @ mean) / (mean[1:] ** 2).sum()
+    length = np.linalg.norm(unpack_lower(packed, 6).T @ across) ** 2
+    direct = 30.0 * across @ across + (spread[:, 1:] @ across[1:] @ (spread[:, 1:] @ across[1:]))
+    assert length == pytest.approx(direct, rel=0.02)
+
+
+def test_a_covariance_of_nothing_is_refused():
+    with pytest.raises(NumericalError, match="prior_strength"):
+        structure_of("full", 2).factor(np.zeros(3), np.zeros(2), 0.0, 0.0)

@@ -158,3 +158,14 @@ def test_similarity_to_few_others_is_corrected_for_their_number(kind):
 def test_the_concentration_of_directions(cosine, expected):
     assert _concentration(cosine, 20) == pytest.approx(expected, abs=1e-3)
     assert _concentration(0.05, 2) == 1.0
+
+
+def test_distances_of_far_rows_are_as_exact_as_those_of_near_ones():
+    rng = np.random.default_rng(5)
+    geometry = Geometry("distance", 1.0)
+    near, means = rng.normal(size=(9, 4)), rng.normal(size=(3, 4))
+    want = geometry.similarity(geometry.prepared(near), means)
+    far = geometry.similarity(geometry.prepared(near + 1e6), means + 1e6)
+    np.testing.assert_allclose(far, want, atol=1e-2)
+    weight = np.full((9, 3), 1e9, dtype=np.float32)
+    assert np.isfinite(geometry.left_out_similarity(geometry.prepared(near * 1e12), weight)).all()

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.discovery import knowledge
+from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import gather, is_rejected, score, top_two
 from vbcgcd.discovery.options import check_n_novel, check_reject
 from vbcgcd.errors import InputError
@@ -81,6 +82,11 @@ def test_refusal_begins_above_the_rate():
     novelty = np.array([0.0, 0.94, 0.95, 0.96, 1.0])
     np.testing.assert_array_equal(is_rejected(novelty, 0.05), [False, False, False, True, True])
     assert not is_rejected(novelty, None).any()
+
+
+def test_a_novelty_that_is_no_number_is_rejected_and_flagged():
+    assert is_rejected(np.array([np.nan, 0.1]), 0.05).tolist() == [True, False]
+    assert is_flagged(np.array([np.nan, 0.1])).tolist() == [True, False]
 
 
 @pytest.mark.parametrize(

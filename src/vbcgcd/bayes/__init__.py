@@ -13,7 +13,6 @@ from vbcgcd.bayes.evidence import elbo, kl_divergence, log_evidence
 from vbcgcd.bayes.posterior import (
     Posterior,
     Prior,
-    choose_strength,
     deviation,
     posterior_from_parts,
     posterior_of,
@@ -26,6 +25,7 @@ from vbcgcd.bayes.statistics import (
     statistics_by_responsibility,
     structure_of,
 )
+from vbcgcd.bayes.strength import choose_strength
 from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 

@@ -22,6 +22,7 @@ from scipy.special import logsumexp
 from vbcgcd.bayes.linalg import cholesky, solve_lower
 from vbcgcd.bayes.posterior import Posterior, Prior
 from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.threads import in_parallel, one_thread
 
 Array = NDArray[Any]
 
@@ -129,6 +130,7 @@ def log_det_along_path(prior: Prior, statistics: Statistics) -> Any:
     return log_det
 
 
+@one_thread()
 def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target: float = 0.0) -> Alignment:
     """Temper the statistics of each novel category until its R equals ``target``.
 
@@ -156,16 +158,17 @@ def align(prior: Prior, statistics: Statistics, log_det_known: Array, *, target:
     array([0.])
     """
     goal = mean_log_volume(np.asarray(log_det_known)) + target
-    taus, before, after = [], [], []
-    for k in range(len(statistics)):
+
+    def path(k: int) -> tuple[float, float, float]:
         log_det = log_det_along_path(prior, statistics.take([k]))
         one_row = 1.0 / max(float(statistics.count[k]), 1.0)
-        tau = _first_crossing(lambda t, f=log_det: f(t) - goal, one_row)
-        taus.append(tau)
-        before.append(log_det(1.0) - goal + target)
-        after.append(log_det(tau) - goal + target)
-    tau_array = np.array(taus)
-    return Alignment(statistics * tau_array, tau_array, np.array(before), np.array(after))
+        tau = _first_crossing(lambda t: log_det(t) - goal, one_row)
+        return tau, log_det(1.0) - goal + target, log_det(tau) - goal + target
+
+    work = prior.form.width * prior.block  # of an eigendecomposition, and more
+    paths = list(in_parallel(path, range(len(statistics)), work=work))
+    tau, before, after = np.array(paths).reshape(-1, 3).T
+    return Alignment(statistics * tau, tau, before, after)
 
 
 def _first_crossing(function: Any, smallest: float) -> float:
@@ -181,6 +184,7 @@ def _first_crossing(function: Any, smallest: float) -> float:
     return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=TAU_TOLERANCE))
 
 
+@one_thread()
 def bhattacharyya(posterior: Posterior, i: int, j: int) -> float:
     """Bhattacharyya distance between the plug-in Gaussians of two categories (equation 9 of the paper).
 

@@ -128,9 +128,10 @@ def climb(losses: Callable[[int], Array], start: int, size: int) -> int:
         while 0 <= here + direction < size:
             if not np.isfinite(losses(here + direction)).all():
                 break
-            gain = losses(here) - losses(here + direction)
-            if not gain.mean() > gain.std() / np.sqrt(len(gain)):
-                break
+            if np.isfinite(losses(here)).all():
+                gain = losses(here) - losses(here + direction)
+                if not gain.mean() > gain.std() / np.sqrt(len(gain)):
+                    break
             here += direction
     return here
 

@@ -26,6 +26,8 @@ from vbcgcd.bayes.classifier import Predictive, log_gamma_ratio
 from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.errors import NumericalError
 
 Array = NDArray[Any]
 
@@ -122,6 +124,7 @@ def others_of_each_row(rows: Array, weight: Array) -> Others:
     return Others(product - weight * own, length, own)
 
 
+@one_thread()
 def left_out_densities(
     prior: Prior, statistics: Statistics, left_out: LeftOut, predictive: Predictive, rivals: Array
 ) -> Array:
@@ -148,26 +151,36 @@ def left_out_densities(
     pooled = prior.scale * left_out.pooled_weight * correction
     log_density = _student if predictive == "student" else _plugin
     density = np.full(rivals.shape, -np.inf)
-    for k in range(len(statistics)):
+
+    def score(k: int) -> None:
         i = np.flatnonzero(rivals[:, k])
         own = left_out.labels[i] == k
         upper, log_det = _scale_factor(prior, statistics, k)
         gap = solve_lower(upper, rows[i] - statistics.mean[k].astype(np.float32))
         rest = solve_lower(upper, residual[i])
         change = downdate(pooled[i] + own * correction[i], np.einsum("nd,nd->n", rest, rest))
-        cross = np.einsum("nd,nd->n", gap, rest)
+        cross = np.einsum("nd,nd->n", gap, rest).astype(np.float64)  # its square may be too large
         distance = np.einsum("nd,nd->n", gap, gap) + change.omega * cross**2 / (1 - change.share)
         distance *= np.where(own, correction[i] ** 2, 1.0)
         remaining = np.maximum(count[k] - own, FEWEST_REMAINING)
         density[i, k] = log_density(distance, log_det + change.log_det, remaining, prior)
+
+    work = prior.dim**3 / 6 + rivals.sum() / len(statistics) * prior.dim**2
+    for _ in in_parallel(score, range(len(statistics)), work=work):
+        pass
     return density
 
 
 def _scale_factor(prior: Prior, statistics: Statistics, k: int) -> tuple[Array, float]:
-    # Single precision is enough to compare strengths, and twice as fast.
-    upper = unpack_upper(statistics.scatter[k].astype(np.float32), prior.dim)
-    upper[np.diag_indices(prior.dim)] += np.float32(prior.scale)
-    upper = cholesky_upper(upper)
+    # Single precision is enough to compare strengths, and twice as fast, unless magnitudes differ too much.
+    try:
+        with np.errstate(over="ignore"):
+            upper = unpack_upper(statistics.scatter[k].astype(np.float32), prior.dim)
+        upper[np.diag_indices(prior.dim)] += np.float32(prior.scale)
+        upper = cholesky_upper(upper)
+    except NumericalError:
+        factor = prior.form.factor(statistics.scatter[k], statistics.mean[k], 0.0, prior.scale)
+        upper = unpack_upper(factor.astype(np.float32), prior.dim)
     return upper, 2 * float(np.log(np.diag(upper).astype(np.float64)).sum())
 
 

@@ -11,15 +11,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import blas, lapack
+from numpy.typing import DTypeLike, NDArray
+from scipy.linalg import lapack
 
+from vbcgcd.bayes.lapack import factor_upper, solve_transposed, subtract_products
 from vbcgcd.errors import NumericalError
 
 Array = NDArray[Any]
 
 __all__ = [
     "centred_together",
+    "check_factor",
     "cholesky",
     "cholesky_upper",
     "diagonal_positions",
@@ -89,14 +91,25 @@ def cholesky_upper(upper: Array) -> Array:
     upper : array (D, D) in Fortran order, float64 or float32
         Only its upper triangle is read. It is overwritten.
     """
-    kind = lapack.spotrf if upper.dtype == np.float32 else lapack.dpotrf
-    factor, info = kind(upper, lower=0, clean=1, overwrite_a=1)
-    if info != 0 or not np.isfinite(factor[-1, -1]):
+    factor = _columns_first(upper, upper.dtype)
+    return check_factor(factor, factor_upper(factor))
+
+
+def check_factor(upper: Array, pivot: int = 0) -> Array:
+    """The transposed Cholesky factor itself; an error where a pivot failed or is no positive number.
+
+    Parameters
+    ----------
+    upper : array (D, D)
+    pivot : int
+        The first pivot that is known to have failed; 0 where none has.
+    """
+    if pivot != 0 or not np.isfinite(upper[-1, -1]) or not np.diag(upper).min() > 0:
         raise NumericalError(
-            f"A {len(upper)} by {len(upper)} covariance is not positive definite (pivot {info}); "
+            f"A {len(upper)} by {len(upper)} covariance is not positive definite (pivot {pivot}); "
             "use a stronger prior (larger prior_strength) or fewer components (n_components)."
         )
-    return np.asarray(factor)
+    return upper
 
 
 def cholesky(matrix: Array) -> Array:
@@ -110,9 +123,9 @@ def solve_lower(upper: Array, rows: Array) -> Array:
     A triangular solve runs close to the matrix-multiplication rate and needs half of the operations of a
     product with an explicit inverse, which would also lose digits.
     """
-    kind = blas.strsm if rows.dtype == np.float32 else blas.dtrsm
-    solved = kind(1.0, upper, rows.T, lower=0, trans_a=1, overwrite_b=1)
-    return np.asarray(solved).T
+    rows = np.ascontiguousarray(rows)
+    solve_transposed(_columns_first(upper, rows.dtype), rows.T)
+    return rows
 
 
 def subtract_product(rows: Array, left: Array, right: Array) -> Array:
@@ -121,8 +134,16 @@ def subtract_product(rows: Array, left: Array, right: Array) -> Array:
     Through the same BLAS as `solve_lower`: NumPy and SciPy each bring their own, and the waiting threads of
     one would slow down the other.
     """
-    kind = blas.sgemm if rows.dtype == np.float32 else blas.dgemm
-    return np.asarray(kind(-1.0, right, left.T, beta=1.0, c=rows.T, trans_a=1, overwrite_c=1)).T
+    rows, left = np.ascontiguousarray(rows), np.ascontiguousarray(left, dtype=rows.dtype)
+    subtract_products(rows.T, _columns_first(right, rows.dtype), left.T)
+    return rows
+
+
+def _columns_first(matrix: Array, dtype: DTypeLike) -> Array:
+    """The matrix with its columns one after the other, as they are or as a copy."""
+    matrix = np.asarray(matrix, dtype=dtype)
+    whole = matrix.strides[0] == matrix.itemsize and matrix.strides[1] >= len(matrix) * matrix.itemsize
+    return matrix if whole else np.asfortranarray(matrix)
 
 
 def squared_distances(rows: Array, means: Array) -> Array:

@@ -6,23 +6,22 @@ Equations (statistics n, mean z̄, scatter S; prior kappa0, nu0, Psi0 = psi0 I, 
     Psi   = Psi0 + S + (kappa0 n / kappa) z̄ z̄^T
 
 The lower Cholesky factor of Psi is what is stored, packed: densities, determinants and samples come from
-it directly, and the statistics can be recovered from it. The strength nu0 can be chosen by the evidence of
-the labelled categories.
+it directly, and the statistics can be recovered from it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from scipy.optimize import minimize_scalar
 from scipy.special import multigammaln
 
 from vbcgcd.bayes.statistics import Statistics, structure_of
 from vbcgcd.bayes.structures import CovarianceStructure, Structure
+from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -30,19 +29,11 @@ Array = NDArray[Any]
 #: Smallest share of the scale matrix that is scatter: factors are kept in float32, less is their rounding.
 MEASURABLE = 1e-5
 
-#: The strength nu = D + 1 + excess is searched for an excess between `WEAKEST_EXCESS` and ``STRONGEST * D +
-#: STRONGEST_ROWS``: at the top all categories have the prior's covariance, in however few dimensions.
-WEAKEST_EXCESS, STRONGEST, STRONGEST_ROWS = 0.5, 64.0, 64
-#: The logarithm of the excess is found this closely; the evidence is flat there.
-LOG_EXCESS_TOLERANCE = 0.02
-#: Categories used to choose the strength: one number needs no more, and each costs an eigendecomposition.
-EVIDENCE_CATEGORIES = 32
-
 __all__ = [
     "Posterior",
     "Prior",
-    "choose_strength",
     "deviation",
+    "factor_work",
     "posterior_from_parts",
     "posterior_of",
     "recover_statistics",
@@ -125,63 +116,6 @@ def log_gamma_blocks(form: CovarianceStructure, nu: Array) -> Array:
     blocks = form.dim // form.block
     values = {v: blocks * float(multigammaln(v / 2, form.block)) for v in np.unique(nu)}
     return np.vectorize(values.__getitem__, otypes=[np.float64])(nu)
-
-
-def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
-    """The same prior with ``nu`` that maximises the evidence of these categories.
-
-    The scatter of each category is decomposed once; the evidence then costs O(D) for each candidate.
-
-    Parameters
-    ----------
-    prior : Prior
-    statistics : Statistics
-        Of the labelled categories. At most `EVIDENCE_CATEGORIES` of them, evenly spaced, are used.
-
-    Returns
-    -------
-    Prior
-
-    Examples
-    --------
-    >>> from vbcgcd.bayes import Prior, Statistics, choose_strength
-    >>> choose_strength(Prior(dim=2), Statistics.empty(1, 2)).nu  # no rows: unchanged
-    4.0
-    """
-    spectra = _spectra(prior, statistics)
-    if not spectra:
-        return prior
-
-    def loss(log_excess: float) -> float:
-        candidate = replace(prior, nu=prior.block + 1 + np.exp(log_excess))
-        return -sum(_evidence_of_spectrum(candidate, *s) for s in spectra)
-
-    low, high = np.log(WEAKEST_EXCESS), np.log(STRONGEST * prior.block + STRONGEST_ROWS)
-    best = minimize_scalar(
-        loss, bounds=(low, high), method="bounded", options={"xatol": LOG_EXCESS_TOLERANCE}
-    )
-    return replace(prior, nu=float(prior.block + 1 + np.exp(best.x)))
-
-
-def _spectra(prior: Prior, statistics: Statistics) -> list[tuple[float, Array]]:
-    """For each category: count, and eigenvalues of what its rows add to the scale."""
-    usable = np.flatnonzero(statistics.count > 1)
-    if len(usable) > EVIDENCE_CATEGORIES:
-        usable = usable[np.linspace(0, len(usable) - 1, EVIDENCE_CATEGORIES).round().astype(int)]
-    spectra = []
-    for k in usable:
-        count, mean = float(statistics.count[k]), statistics.mean[k].astype(np.float64)
-        weight = prior.kappa * count / (prior.kappa + count)
-        spectra.append((count, prior.form.spectrum(statistics.scatter[k], mean, weight)))
-    return spectra
-
-
-def _evidence_of_spectrum(prior: Prior, count: float, values: Array) -> float:
-    """Log evidence up to terms that do not depend on nu."""
-    log_det = np.log(prior.scale + values).sum()
-    nu = prior.nu + count
-    gammas = log_gamma_blocks(prior.form, np.array([nu, prior.nu]))
-    return float(gammas[0] - gammas[1] + 0.5 * prior.nu * prior.log_det_scale - 0.5 * nu * log_det)
 
 
 @dataclass(frozen=True)
@@ -332,6 +266,7 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
     return posterior_from_parts(prior, parts, len(statistics), dtype=dtype)
 
 
+@one_thread()
 def posterior_from_parts(
     prior: Prior, parts: Iterable[tuple[int, Statistics]], n_categories: int, *, dtype: DTypeLike = np.float64
 ) -> Posterior:
@@ -346,14 +281,25 @@ def posterior_from_parts(
     mean = np.empty((n_categories, prior.dim), dtype=dtype)
     factor = np.empty((n_categories, prior.form.width), dtype=dtype)
     count = np.empty(n_categories)
-    for k, part in parts:
+
+    def update(item: tuple[int, Statistics]) -> None:
+        k, part = item
         count[k] = part.count[0]
         mean[k] = part.count[0] / (prior.kappa + part.count[0]) * part.mean[0]
         shift = prior.kappa * part.count[0] / (prior.kappa + part.count[0])
         factor[k] = prior.form.factor(part.scatter[0], part.mean[0], shift, prior.scale)
+
+    for _ in in_parallel(update, parts, work=factor_work(prior.form)):
+        pass
     return Posterior(mean, prior.kappa + count, prior.nu + count, factor, prior.structure)
 
 
+def factor_work(form: CovarianceStructure) -> float:
+    """Multiplications of a factorisation, roughly."""
+    return form.width * form.block / 3
+
+
+@one_thread()
 def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     """The statistics from which the exact update made this posterior, up to the rounding of its storage.
 
@@ -367,11 +313,12 @@ def recover_statistics(prior: Prior, posterior: Posterior) -> Statistics:
     ratio = np.divide(posterior.kappa, count, out=np.zeros_like(count), where=count > 0)
     mean = posterior.mean.astype(np.float64) * ratio[:, None]
     shift = prior.kappa * count / posterior.kappa
-    scatter = [
-        prior.form.recover_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
-        for k in range(len(posterior))
-    ]
-    return Statistics(count, mean, np.stack(scatter), prior.structure)
+
+    def scatter(k: int) -> Array:
+        return prior.form.recover_scatter(posterior.factor[k], mean[k], shift[k], prior.scale)
+
+    scatters = list(in_parallel(scatter, range(len(posterior)), work=factor_work(prior.form)))
+    return Statistics(count, mean, np.stack(scatters), prior.structure)
 
 
 def deviation(prior: Prior, posterior: Posterior) -> Array:

@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.posterior import Posterior
+from vbcgcd.bayes.threads import one_thread
 
 Array = NDArray[Any]
 
 __all__ = ["sample_embeddings"]
 
 
+@one_thread()
 def sample_embeddings(
     posterior: Posterior,
     n_per_category: int,

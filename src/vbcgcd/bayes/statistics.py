@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
+from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -183,6 +184,7 @@ class Statistics:
             )
 
 
+@one_thread()
 def statistics_by_label(
     rows: Array,
     labels: Array,
@@ -237,14 +239,17 @@ def iter_label_statistics(
         raise InputError(f"Labels must be below n_categories = {n_categories}, got {labels.max()}.")
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(n_categories + 1))
-    for k in range(n_categories):
+
+    def of_category(k: int) -> tuple[int, Statistics]:
         members = order[bounds[k] : bounds[k + 1]]
-        yield (
-            k,
-            _one_category(rows, members, None if weight is None else weight[members], structure, chunk_rows),
-        )
+        some = None if weight is None else weight[members]
+        return k, _one_category(rows, members, some, structure, chunk_rows)
+
+    work = len(rows) / n_categories * structure_of(structure, rows.shape[1]).width
+    yield from in_parallel(of_category, range(n_categories), work=work)
 
 
+@one_thread()
 def statistics_by_responsibility(
     rows: Array,
     responsibility: Array,
@@ -271,11 +276,14 @@ def statistics_by_responsibility(
     >>> statistics_by_responsibility(rows, np.array([[1.0, 0.0], [0.5, 0.5]])).count
     array([1.5, 0.5])
     """
-    parts = []
-    for k in range(responsibility.shape[1]):
+
+    def of_category(k: int) -> Statistics:
         members = np.flatnonzero(responsibility[:, k])
-        parts.append(_one_category(rows, members, responsibility[members, k], structure, chunk_rows))
-    return Statistics.concatenate(parts)
+        return _one_category(rows, members, responsibility[members, k], structure, chunk_rows)
+
+    n_categories = responsibility.shape[1]
+    work = np.count_nonzero(responsibility) / n_categories * structure_of(structure, rows.shape[1]).width
+    return Statistics.concatenate(list(in_parallel(of_category, range(n_categories), work=work)))
 
 
 def _one_category(

@@ -24,6 +24,7 @@ from vbcgcd.bayes.alignment import AlignmentRule
 from vbcgcd.bayes.evidence import elbo
 from vbcgcd.bayes.posterior import Posterior, Prior, posterior_of
 from vbcgcd.bayes.statistics import Statistics, statistics_by_label
+from vbcgcd.bayes.threads import one_thread
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -162,6 +163,7 @@ class _Crossing:
         return float(brentq(excess, smallest, rho))
 
 
+@one_thread()
 def run_svi(
     prior: Prior,
     rows: Array,

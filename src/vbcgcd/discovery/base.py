@@ -22,6 +22,7 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
+from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.discovery.calibrate import (
     CalibratedGeometry,
     LeftOutSimilarity,
@@ -30,10 +31,12 @@ from vbcgcd.discovery.calibrate import (
 )
 from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.magnitude import is_reached
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
 from vbcgcd.discovery.rehearsal import rehearse
 from vbcgcd.discovery.search import CategoryPrice
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -48,12 +51,15 @@ TEMPERATURE_CATEGORIES = 200
 CALIBRATION_SCORES = 2**18
 #: Parts in which rows are held out where there are fewer of them than dimensions.
 FOLDS = 10
+#: The least variance that a prior expects: the square of that of a smaller one is nothing.
+LEAST_VARIANCE = 1e-30
 #: Statistics are kept between the steps of the base session up to this size, and gathered twice beyond it.
 HELD_BYTES = 64 * 2**20
 
 __all__ = ["learn_base"]
 
 
+@one_thread()
 def learn_base(rows: Array, codes: Array, options: Options) -> Knowledge:
     """Learn the labelled categories.
 
@@ -107,6 +113,8 @@ class _Base:
             # of the covariance, it looks unlike every category, as no row that comes later will.
             calibrated = self._held_out_calibration(calibrated)
         geometry, best, margin, strange = calibrated
+        check_finite("The posterior of a category", posterior.mean, posterior.factor)
+        check_finite("The calibration", temperature, geometry.sharpness, margin, best)
         return Knowledge(
             self.reducer,
             prior,
@@ -140,7 +148,10 @@ class _Base:
             reducer = _reducer(self.rows[rest], codes, decided)
             reduced = reducer.transform(self.rows[rest])
             means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
-            rows = geometry.prepared(reducer.transform(self.rows[held_out]))
+            # Beside the others a row may be too far out to be scored, as it would be in a later session.
+            rows = reducer.transform(self.rows[held_out])
+            reached = is_reached(rows)
+            rows, held_out = geometry.prepared(rows[reached]), held_out[reached]
             similarity = np.full((len(held_out), n_categories), -np.inf)
             similarity[:, known] = geometry.similarity(rows, means)
             counts = np.bincount(self.codes[rest], minlength=n_categories).astype(np.float64)
@@ -228,7 +239,8 @@ class _Base:
         dim = self.reducer.n_components
         trace = statistics.diagonal.sum()
         freedom = max(statistics.count.sum() - len(statistics), 1.0)
-        return float(trace / freedom / dim) or 1.0
+        variance = float(trace / freedom / dim)
+        return max(variance, LEAST_VARIANCE) if variance > 0 else 1.0
 
     def _left_out(self, categories: Array, rng: np.random.Generator) -> LeftOut:
         """Rows of the given categories that can be left out, labelled by position in ``categories``."""
@@ -245,7 +257,9 @@ class _Base:
     def _posterior(self, prior: Prior) -> Posterior:
         dtype = self.options.classifier.dtype
         if self.options.inference == "svi":
-            fitted = ((k, self._svi(prior, k)) for k in range(len(self.sizes)))
+            # Each category draws from a generator of its own.
+            work = prior.form.width * prior.block
+            fitted = in_parallel(lambda k: (k, self._svi(prior, k)), range(len(self.sizes)), work=work)
             return posterior_from_parts(prior, fitted, len(self.sizes), dtype=dtype)
         if self.statistics is not None:
             return posterior_of(prior, self.statistics, dtype=dtype)

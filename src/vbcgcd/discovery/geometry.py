@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.leave_one_out import others_of_each_row
+from vbcgcd.bayes.threads import one_thread
 
 Array = NDArray[Any]
 
@@ -34,6 +35,8 @@ FLAGGED = 0.95
 #: Rows compared at a time.
 CHUNK_ROWS = 8192
 
+#: The square of a larger number takes up all digits of single precision.
+FAR = 1e4
 #: Lengths below this are zero.
 TINY = 1e-12
 #: Squared length and weight of the other rows of a cluster, at least: an empty cluster has no mean.
@@ -71,13 +74,15 @@ class Geometry:
     within: float | None = None
 
     def prepared(self, rows: Array) -> Array:
-        """Rows in the form in which `similarity` wants them, float32."""
-        rows = np.asarray(rows, dtype=np.float32)
-        return _unit(rows) if self.kind == "direction" else rows
+        """Rows in the form in which `similarity` wants them, float32; distances of far rows need float64."""
+        if self.kind == "direction":
+            return _unit(np.asarray(rows, dtype=np.float32))
+        far = rows.size and max(rows.max(), -rows.min()) > FAR
+        return np.asarray(rows, dtype=np.float64 if far else np.float32)
 
     def similarity(self, rows: Array, means: Array) -> Array:
         """Similarity of each prepared row to each mean, not yet multiplied, array (N, K)."""
-        means = np.asarray(means, dtype=np.float32)
+        means = np.asarray(means, dtype=rows.dtype)
         if self.kind == "direction":
             return np.asarray(rows @ _unit(means).T)
         distance = np.einsum("nd,nd->n", rows, rows)[:, None] + np.einsum("kd,kd->k", means, means)
@@ -132,7 +137,7 @@ def _unit(rows: Array) -> Array:
 
 def is_flagged(novelty: Array) -> Array:
     """Whether rows look novel: above the limit that one in twenty rows of known categories exceeds."""
-    return np.asarray(np.asarray(novelty) > FLAGGED)
+    return np.asarray(~(np.asarray(novelty) <= FLAGGED))
 
 
 @dataclass(frozen=True)
@@ -194,6 +199,7 @@ class Novelty:
         density = self.alertness * np.maximum(novelty, TINY) ** (self.alertness - 1)
         return np.asarray(share * density / (share * density + 1 - share))
 
+    @one_thread()
     def score(self, rows: Array, known_means: Array, counts: Array) -> Array:
         """One minus the p-value of each row under its best known category, array (N,): high is novel.
 

@@ -25,8 +25,10 @@ from vbcgcd.bayes import (
     recover_statistics,
     statistics_by_label,
 )
+from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.magnitude import check_reach
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
@@ -34,6 +36,7 @@ from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.worth import Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -111,19 +114,31 @@ class Knowledge:
 
     def novelty_of(self, reduced: Array) -> Array:
         """Novelty of reduced embeddings, array (N,)."""
-        return self.novelty.score(reduced, self.posterior.mean, self.counts)
+        novelty = self.novelty.score(reduced, self.posterior.mean, self.counts)
+        check_finite("The novelty of a row", novelty)
+        return novelty
 
     def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
         """The rows of a session with what its categories are judged by."""
         return Stream(mixture, self.novelty, self.margin, rng)
 
     def reduced(self, rows: Array) -> Array:
-        """Reduced embeddings in the precision of the posteriors."""
-        return self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
+        """Reduced embeddings in the precision of the posteriors.
+
+        Raises
+        ------
+        InputError
+            Where a row is so far out that nothing can be computed with it.
+        """
+        reduced = self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
+        check_reach(reduced, rows, float(np.sqrt(self.prior.variance)))
+        return reduced
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
         """Exact posterior of categories with these statistics."""
-        return posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
+        posterior = posterior_of(self.prior, statistics, dtype=self.posterior.mean.dtype)
+        check_finite("The posterior of a category", posterior.mean, posterior.factor)
+        return posterior
 
     def extended(self, posterior: Posterior | None, reliability: Array | None = None) -> Knowledge:
         """With these categories appended, which stand for classes this probably, surely where it is None."""
@@ -150,6 +165,7 @@ class Knowledge:
         return replace(self, posterior=self.posterior.replaced(touched, self.posterior_of(before + extra)))
 
 
+@one_thread()
 def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_known: bool = True) -> Knowledge:
     """What is known after more labelled rows.
 
@@ -231,6 +247,7 @@ def gather(values: Array, columns: Array) -> Array:
     return np.where(columns < 0, 0.0, values[np.arange(len(values)), columns])
 
 
+@one_thread()
 def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> Scores:
     """Score embeddings, a chunk at a time.
 
@@ -258,7 +275,7 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
 
 
 def is_rejected(novelty: Array, rate: float | None) -> Array:
-    """Whether each row fits no category, boolean array (N,).
+    """Whether each row fits no category, boolean array (N,). A novelty that is no number is rejected.
 
     Parameters
     ----------
@@ -266,7 +283,7 @@ def is_rejected(novelty: Array, rate: float | None) -> Array:
     rate : float or None
         Share of rows of known categories that may be rejected wrongly; None rejects nothing.
     """
-    return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(novelty > 1 - rate)
+    return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(~(novelty <= 1 - rate))
 
 
 def write_model(

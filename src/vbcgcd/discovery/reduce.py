@@ -25,6 +25,16 @@ from sklearn.utils.extmath import randomized_svd
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import downdate, mean_correction
+from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.discovery.magnitude import (
+    LARGEST,
+    LARGEST_VALUE,
+    SMALLEST,
+    check_values,
+    exponent_of,
+    in_unit,
+    moderate,
+)
 
 Array = NDArray[Any]
 
@@ -33,8 +43,11 @@ WIDEST_EXACT = 2048
 CHUNK_ROWS = 8192
 #: Directions with less than this share of the largest variance count as constant (by precision of the rows).
 NEGLIGIBLE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
-#: A dimension whose deviation is below this share of the largest is constant: standardising leaves it alone.
-CONSTANT, TINY = 1e-9, 1e-300
+#: A dimension whose deviation is below this share of the largest, or this small, is constant: standardising
+#: leaves it alone.
+CONSTANT, TINY = 1e-9, 1e-30
+#: A smaller variance within categories is none: its root could not be divided by in any unit.
+LEAST_VARIANCE = 1e-40
 #: Weights of the mean variance tried in the within-category covariance.
 SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 #: Labelled rows left out in turn to choose.
@@ -80,14 +93,24 @@ class Reducer:
         """Width of a reduced embedding."""
         return int(self.projection.shape[1])
 
+    @one_thread()
     def transform(self, rows: Array, dtype: DTypeLike = np.float64) -> Array:
-        """Reduced embeddings, array (N, D), computed in ``dtype``."""
+        """Reduced embeddings, array (N, D), computed in ``dtype``; not finite where they are too large."""
         out = np.empty((len(rows), self.n_components), dtype=dtype)
-        center, projection = self.center.astype(dtype), self.projection.astype(dtype)
-        for start in range(0, len(rows), CHUNK_ROWS):
-            chunk = np.asarray(rows[start : start + CHUNK_ROWS], dtype=dtype)
-            chunk = (unit_length(chunk) if self.unit else chunk) - center
-            np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
+        exponent = 0 if self.unit else -exponent_of(self.projection)
+        center = in_unit(self.center, exponent).astype(dtype)
+        projection = in_unit(self.projection, -exponent).astype(dtype)
+
+        def reduce(start: int) -> None:
+            chunk = rows[start : start + CHUNK_ROWS]
+            with np.errstate(over="ignore", invalid="ignore"):
+                chunk = np.asarray(moderate(chunk) if self.unit else in_unit(chunk, exponent), dtype=dtype)
+                chunk = (unit_length(chunk) if self.unit else chunk) - center
+                np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
+
+        work = min(len(rows), CHUNK_ROWS) * self.projection.size
+        for _ in in_parallel(reduce, range(0, len(rows), CHUNK_ROWS), work=work):
+            pass
         return out
 
 
@@ -100,6 +123,7 @@ def unit_length(rows: Array) -> Array:
     return np.asarray(rows / np.where(length > 0, length, 1))
 
 
+@one_thread()
 def fit_reducer(
     rows: Array,
     labels: Array,
@@ -135,22 +159,29 @@ def fit_reducer(
     -------
     Reducer
     """
+    check_values(rows, LARGEST_VALUE)
+    exponent = exponent_of(rows)
+    given, rows = rows, in_unit(rows, exponent)
     rng = np.random.default_rng(0 if random_state is None else random_state)
     settings = _Settings(n_components, bool(normalise), standardise)
     if normalise == "auto":
         settings = replace(settings, unit=_unit_is_better(rows, labels, settings, rng))
     moments = _moments(rows, labels, settings, rng)
     unit = settings.unit
+    center = moments.center if unit else in_unit(moments.center, -exponent)
     if not whiten:
-        return Reducer(moments.center, _fix_signs(moments.basis), False, unit, 0.0, standardise)
+        if not unit and not standardise:
+            check_values(given, LARGEST, SMALLEST)  # the reduced embeddings are as large
+        basis = in_unit(moments.basis, exponent if standardise and not unit else 0)
+        return Reducer(center, _fix_signs(basis), False, unit, 0.0, standardise)
     weight = (
         _choose_shrinkage(rows, labels, moments, unit, rng)[0] if shrinkage == "auto" else float(shrinkage)
     )
     scaling = _whitening(moments.within, moments.total, weight)
     means = moments.means @ scaling
     _, turn = np.linalg.eigh((means.T * moments.share) @ means)
-    basis = moments.basis @ (scaling @ turn[:, ::-1])
-    return Reducer(moments.center, _fix_signs(basis), True, unit, weight, standardise)
+    basis = in_unit(moments.basis @ (scaling @ turn[:, ::-1]), 0 if unit else exponent)
+    return Reducer(center, _fix_signs(basis), True, unit, weight, standardise)
 
 
 @dataclass(frozen=True)
@@ -198,14 +229,19 @@ def _moments(rows: Array, labels: Array, settings: _Settings, rng: np.random.Gen
     dim = rows.shape[1] if first is None else first.shape[1]
     n_categories = int(labels.max()) + 1
     outer, sums = np.zeros((dim, dim)), np.zeros((n_categories, dim))
-    for start in range(0, len(rows), CHUNK_ROWS):
+
+    def products(start: int) -> tuple[Array, Array, Array]:
         chunk = centred(rows[start : start + CHUNK_ROWS])
         chunk = chunk if first is None else chunk @ first
-        outer += chunk.T @ chunk
         part = labels[start : start + CHUNK_ROWS]
         order = np.argsort(part, kind="stable")
         present, begin = np.unique(part[order], return_index=True)
-        sums[present] += np.add.reduceat(chunk[order], begin, axis=0)
+        return chunk.T @ chunk, present, np.add.reduceat(chunk[order], begin, axis=0)
+
+    starts, work = range(0, len(rows), CHUNK_ROWS), min(len(rows), CHUNK_ROWS) * dim**2
+    for square, present, part_sums in in_parallel(products, starts, work=work):
+        outer += square
+        sums[present] += part_sums
     count = np.bincount(labels, minlength=n_categories).astype(np.float64)
     means = sums / np.maximum(count, 1)[:, None]
     axes = _principal_axes(outer / len(rows), n_components, NEGLIGIBLE[rows.dtype])
@@ -224,7 +260,7 @@ def _deviations(rows: Array, center: Array, prepare: Callable[[Array], Array]) -
         for i in range(0, len(rows), CHUNK_ROWS)
     )
     deviation = np.sqrt(squares / len(rows))
-    return np.where(deviation > CONSTANT * max(float(deviation.max()), TINY), deviation, 1.0)
+    return np.where(deviation > max(CONSTANT * float(deviation.max()), TINY), deviation, 1.0)
 
 
 def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.random.Generator) -> bool:
@@ -248,6 +284,8 @@ def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.ran
         )[1]
         for unit in (False, True)
     )
+    if not np.isfinite([plain, scaled]).all():
+        return False  # rows of a category do not differ
     # Directions are the usual meaning of embeddings: keep lengths only where that is clearly better.
     harm = scaled - plain
     return bool(harm.mean() <= harm.std() / np.sqrt(len(harm)))
@@ -276,6 +314,7 @@ def _choose_shrinkage(
     correction = mean_correction(moments.sizes[own])
 
     @functools.cache
+    @np.errstate(over="ignore", invalid="ignore")
     def losses(position: int) -> Array:
         weight = SHRINKAGES[position]
         variance = ((1 - weight) * values + weight * values.mean()).astype(np.float32)
@@ -289,6 +328,8 @@ def _choose_shrinkage(
         change = downdate(omega, np.einsum("nd,nd->n", residual, rest))
         distance = distance + change.gain[:, None] * cross**2
         distance[np.arange(len(own)), own] *= correction**2
+        if not np.isfinite(distance).all():
+            return np.full(len(own), np.inf)
         return tempered_cross_entropy(-0.5 * distance, own)[0]
 
     best = climb(losses, SHRINKAGES.index(0.1), len(SHRINKAGES))
@@ -308,7 +349,7 @@ def _whitening(within: Array, total: Array, shrinkage: float) -> Array:
     if np.trace(within) <= 1e-10 * np.trace(total):
         within = total  # no category has two different rows: the overall spread is the only scale there is
     variance = np.trace(within) / dim
-    if variance <= 0:
+    if variance <= LEAST_VARIANCE:
         return np.eye(dim)
     values, vectors = np.linalg.eigh((1 - shrinkage) * within + shrinkage * variance * np.eye(dim))
     return np.asarray(vectors / np.sqrt(np.maximum(values, 1e-10 * values[-1])))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.magnitude import is_reached
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
 from vbcgcd.discovery.search import CategoryPrice, cooled, eliminate, gains
@@ -102,6 +103,7 @@ class _Stage:
         novel = np.concatenate(
             [rng.permutation(np.flatnonzero(self.codes == c))[:HIDDEN_ROWS] for c in self.hidden]
         )
+        novel = novel[is_reached(self.reducer.transform(self.rows[novel], dtype=np.float32))]
         return np.concatenate([novel, self.unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(novel)))]])
 
     def mixture(self, chosen: Array, geometry: Geometry) -> Mixture:
@@ -133,6 +135,9 @@ def _stage(
         shrinkage=reducer.shrinkage,
         standardise=reducer.standardised,
     )
+    unseen = unseen[is_reached(own.transform(rows[unseen], dtype=np.float32))]
+    if len(unseen) == 0:
+        return None
     reduced = own.transform(rows[training], dtype=np.float32)
     sums = np.zeros((len(present), reduced.shape[1]))
     np.add.at(sums, labels, reduced)

@@ -24,15 +24,25 @@ from vbcgcd.bayes import (
     statistics_by_responsibility,
     volume_ratio,
 )
+from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.count import COUNTERS, CountProblem, given
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
 from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
-from vbcgcd.discovery.strategies import RELABELLERS, Start, hard_labels, is_novel, start_of
+from vbcgcd.discovery.strategies import (
+    RELABELLERS,
+    Start,
+    fewer_clusters_allowed,
+    hard_labels,
+    is_novel,
+    start_of,
+)
+from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
 from vbcgcd.record import SessionRecord
+from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
@@ -46,6 +56,7 @@ LEAST_WEIGHT = 1e-6
 __all__ = ["NovelFit", "fit_novel", "run_session"]
 
 
+@one_thread()
 def run_session(
     rows: Array,
     knowledge: Knowledge,
@@ -86,7 +97,12 @@ def run_session(
     """
     order = _canonical_order(rows, weight)
     weight = None if weight is None else weight[order]
-    here = SessionRows(knowledge.reduced(rows[order]), knowledge, weight, progress)
+    try:
+        reduced = knowledge.reduced(rows[order])
+    except InputError:
+        knowledge.reduced(rows)  # counts the rows as the caller does
+        raise
+    here = SessionRows(reduced, knowledge, weight, progress)
     with here.step("novelty") as details:
         novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
@@ -115,6 +131,7 @@ def run_session(
             unassigned = known_row & is_flagged(novelty) & (nowhere > gather(probabilities, best))
             unassigned |= leftovers.waiting
         assignments = labels[best]
+    check_finite("The probability of a category", probabilities)
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
     novel = labels[len(knowledge.posterior) :].tolist()
@@ -161,7 +178,7 @@ def _discover(
     problem = CountProblem(here.rows, novelty, lambda: here.mixture, lambda: here.known_density, known, rng)
     curve, solution, n_given = None, None, n_novel is not None
     if n_novel is None:
-        with here.step("count") as details:
+        with here.step("count") as details, fewer_clusters_allowed():
             curve, solution = COUNTERS[options.count](problem)
             n_novel = details["n_novel"] = curve.chosen
     with here.step("cluster") as details:

@@ -11,13 +11,16 @@ without any responsibility belongs to a known category.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 from sklearn.cluster import HDBSCAN, KMeans
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
 from vbcgcd.discovery.mixture import Mixture, MixtureState
@@ -50,6 +53,7 @@ __all__ = [
     "Relabeller",
     "Relabelling",
     "Start",
+    "fewer_clusters_allowed",
     "gaussian_mixture",
     "hard_labels",
     "hdbscan",
@@ -238,7 +242,8 @@ def start_of(
 def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """k-means on all rows, as in the paper, with ten starts."""
     seed = int(rng.integers(2**31))
-    return np.asarray(KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit_predict(rows))
+    with fewer_clusters_allowed():
+        return np.asarray(KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit_predict(rows))
 
 
 def gaussian_mixture(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
@@ -247,7 +252,16 @@ def gaussian_mixture(rows: Array, n_clusters: int, rng: np.random.Generator) -> 
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=int)
     model = GaussianMixture(n_clusters, reg_covar=GMM_FLOOR, random_state=seed)
-    return np.asarray(model.fit_predict(rows.astype(np.float64)))
+    with fewer_clusters_allowed():
+        return np.asarray(model.fit_predict(rows.astype(np.float64)))
+
+
+@contextmanager
+def fewer_clusters_allowed() -> Iterator[None]:
+    """Equal rows make fewer clusters than were asked for, which is no reason to warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        yield
 
 
 def hdbscan(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:

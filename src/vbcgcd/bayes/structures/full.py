@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes.linalg import (
+    check_factor,
     cholesky_upper,
     diagonal_positions,
     outer_packed,
@@ -25,6 +26,8 @@ from vbcgcd.bayes.linalg import (
     unpack_lower,
     unpack_upper,
 )
+from vbcgcd.bayes.threads import in_parallel
+from vbcgcd.errors import NumericalError
 
 if TYPE_CHECKING:
     from vbcgcd.bayes.classifier import StudentTerms
@@ -81,7 +84,21 @@ class Full:
         upper = unpack_upper(scatter.astype(np.float64, copy=False), self.dim)
         upper += shift * np.outer(mean, mean)
         upper[np.diag_indices(self.dim)] += scale
-        return pack_lower(cholesky_upper(upper).T)
+        try:
+            return pack_lower(cholesky_upper(upper).T)
+        except NumericalError:
+            return self._factor_by_parts(scatter, mean, shift, scale)
+
+    def _factor_by_parts(self, scatter: Array, mean: Array, shift: float, scale: float) -> Array:
+        """The factor where parts differ so much in magnitude that their sum would lose the smaller ones.
+
+        It is the triangle of a QR decomposition of the roots of all parts, which are never added.
+        """
+        values, vectors = np.linalg.eigh(self.square(scatter.astype(np.float64, copy=False)))
+        rotated = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
+        roots = np.vstack([rotated, np.sqrt(shift) * mean, np.sqrt(scale) * np.eye(self.dim)])
+        upper = np.asarray(np.linalg.qr(roots, mode="r"))
+        return pack_lower(check_factor(upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, None]).T)
 
     def isotropic(self, scale: float) -> Array:
         factor = np.zeros(self.width)
@@ -116,12 +133,14 @@ class Full:
 
     def distances(self, rows: Array, means: Array, factors: Array) -> Array:
         out = np.empty((len(rows), len(means)))
-        scratch = np.empty_like(rows)
-        for k in range(len(means)):
-            np.subtract(rows, means[k].astype(rows.dtype, copy=False), out=scratch)
+
+        def to_category(k: int) -> None:
             upper = unpack_upper(factors[k].astype(rows.dtype, copy=False), self.dim)
-            solved = solve_lower(upper, scratch)
+            solved = solve_lower(upper, rows - means[k].astype(rows.dtype, copy=False))
             out[:, k] = np.einsum("nd,nd->n", solved, solved)
+
+        for _ in in_parallel(to_category, range(len(means)), work=len(rows) * self.width):
+            pass
         return out
 
     def student(self, rows: Array, means: Array, factors: Array, terms: StudentTerms) -> Array:
