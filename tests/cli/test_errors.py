@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.cli.common import ExitCode
-from vbcgcd.workspace.log.commits import WriteLock
+from vbcgcd.workspace.log.lock import WriteLock
 
 
 @pytest.fixture
@@ -192,9 +192,11 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
         raise OSError(errno.EROFS, "Read-only file system")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.log.commits.os.open", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
     for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(animals)
     monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
     for line in ("predict ../probe.npz -o out.csv", "report"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
@@ -207,7 +209,7 @@ def test_a_full_disk_while_a_session_is_written_changes_nothing(run, animals, tr
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.log.commits.os.fsync", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.disk.os.fsync", refuse)
     for line in ("discover ../batch.npz --again --n-novel 2", "categories rename 0 lion"):
         assert "No space left on device" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.undo()

@@ -24,6 +24,7 @@ from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
+from vbcgcd.workspace.packing import pack
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
@@ -379,6 +380,7 @@ class Workspace:
         draft = draft.called_with(parameters or {})
         commit, head = self._store.append(draft, before.head)
         self._snapshot = before.after(commit, head, draft.files)
+        pack(self._snapshot)
         return commit
 
     def _record(self, draft: Draft, parameters: Mapping[str, Any]) -> SessionRecord:
