@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +23,7 @@ from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, l
 from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
+from vbcgcd.workspace.log.repair import repair
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
 from vbcgcd.workspace.packing import pack
@@ -132,6 +134,20 @@ class Workspace:
         """Make a workspace from an exported file, in a folder that is empty or does not exist."""
         import_from(Path(file), Path(path).absolute())
         return cls(path, **options)
+
+    @classmethod
+    def repair(cls, path: PathLike) -> values.RepairResult:
+        """Return to the last whole commit of a workspace that does not open, or that was restored in part.
+
+        Commits that are whole and continue the one that HEAD names are in effect again, wherever they are;
+        what is damaged is moved to the folder ``set-aside``. Nothing is deleted.
+        """
+        folder = Path(path).absolute()
+        result = repair(folder)
+        store = Store(folder)
+        with store.writer("repair"):
+            pack(Snapshot(store).refresh(), seconds=math.inf)
+        return result
 
     def learn(
         self,

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from vbcgcd.errors import DiskError, InputError, WorkspaceDamaged
 from vbcgcd.record import SessionRecord, plain
-from vbcgcd.workspace.log.disk import RESTORE
+from vbcgcd.workspace.log.disk import RESTORE, from_json, to_json
 
 #: Of commit records and of workspace.json; raised whenever the meaning of a stored value changes.
 VERSION = 1
@@ -44,6 +45,7 @@ __all__ = [
     "Content",
     "Draft",
     "FileMark",
+    "StoredSummary",
     "check_version",
     "is_workspace",
     "on_disk",
@@ -128,7 +130,19 @@ class Commit:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        return asdict(replace(self, summary=dict(self.summary)))
+
+    @property
+    def record_bytes(self) -> int:
+        """Length of the record on disk."""
+        if isinstance(self.summary, StoredSummary):
+            return len(self.summary.record)
+        return len(to_json(self.as_json()))
+
+    @classmethod
+    def from_record(cls, data: bytes, path: Path) -> Commit:
+        """From the bytes of a record, of which the summary is read when it is needed."""
+        return replace(cls.from_json(from_json(data, path), path), summary=StoredSummary(data))
 
     @classmethod
     def from_json(cls, values: dict[str, Any], path: Path) -> Commit:
@@ -139,6 +153,39 @@ class Commit:
             return cls(**{**values, "files": files})
         except (KeyError, TypeError, AttributeError) as error:
             raise WorkspaceDamaged(f"{path} is damaged ({error}); {RESTORE}.") from None
+
+
+class StoredSummary(Mapping[str, Any]):
+    """The summary of a commit as a view of its record: thousands of them take little memory.
+
+    Parameters
+    ----------
+    record : bytes
+    """
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: bytes) -> None:
+        self.record = record
+
+    def __getitem__(self, key: str) -> Any:
+        return _summary(self.record)[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_summary(self.record))
+
+    def __len__(self) -> int:
+        return len(_summary(self.record))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or the default."""
+        return _summary(self.record).get(key, default)
+
+
+@functools.lru_cache(maxsize=16)
+def _summary(record: bytes) -> dict[str, Any]:
+    summary: dict[str, Any] = migrated(json.loads(record), Path(RECORD))["summary"]
+    return summary
 
 
 def summary_of(record: SessionRecord) -> dict[str, Any]:

@@ -155,7 +155,7 @@ class Store:
             data = read_file(folder / RECORD)
             head = Head(parent.number + 1, digest(data))
             if head not in self._whole:
-                commit = Commit.from_json(from_json(data, folder / RECORD), folder / RECORD)
+                commit = Commit.from_record(data, folder / RECORD)
                 self._check_files(commit, skip=DECORATIVE)
                 if commit.number != head.number or commit.parent != parent.sha256:
                     return None
@@ -260,11 +260,11 @@ class Store:
         """A commit from its packed record, or from its own if that is of another history."""
         path = self.folder(number) / RECORD
         if digest(packed) == expected:
-            return Commit.from_json(from_json(packed, path), path)
+            return Commit.from_record(packed, path)
         data = read_file(path)
         if digest(data) != expected:
             raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
-        commit = Commit.from_json(from_json(data, path), path)
+        commit = Commit.from_record(data, path)
         self._check_sizes(commit)
         return commit
 

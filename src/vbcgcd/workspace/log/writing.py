@@ -36,7 +36,7 @@ PATIENCE = 0.5
 #: How a rename says that the name is taken.
 _TAKEN = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES, errno.EPERM})
 
-__all__ = ["PATIENCE", "move_head", "prepare", "write_commit"]
+__all__ = ["PATIENCE", "prepare", "replace_file", "write_commit"]
 
 
 def prepare(store: Store, lock: WriteLock) -> None:
@@ -47,7 +47,7 @@ def prepare(store: Store, lock: WriteLock) -> None:
         _set_newer_aside(store)
         head = store.head(quiet=True)
         if head != store.named():
-            move_head(store, head)
+            replace_file(store.path / HEAD, head.as_bytes(store.about_digest))
 
 
 def write_commit(store: Store, parent: Head, draft: Draft) -> tuple[Commit, Head]:
@@ -77,16 +77,16 @@ def write_commit(store: Store, parent: Head, draft: Draft) -> tuple[Commit, Head
     return commit, head
 
 
-def move_head(store: Store, head: Head) -> None:
-    """Let HEAD name a commit; it is on the disk when this returns."""
-    spare = store.path / aside_name()
+def replace_file(path: Path, data: bytes) -> None:
+    """Replace HEAD or workspace.json in one step; it is on the disk when this returns."""
+    spare = path.parent / aside_name()
     try:
-        write_synced(spare, head.as_bytes(store.about_digest))
-        os.replace(spare, store.path / HEAD)
+        write_synced(spare, data)
+        os.replace(spare, path)  # a link is replaced, not followed
     except BaseException:
         remove(spare)
         raise
-    sync_folder(store.path)
+    sync_folder(path.parent)
 
 
 def _write_aside(aside: Path, parent: Head, draft: Draft) -> tuple[Commit, Head]:
@@ -111,7 +111,7 @@ def _write_aside(aside: Path, parent: Head, draft: Draft) -> tuple[Commit, Head]
     data = to_json(commit.as_json())
     write_synced(aside / RECORD, data)
     sync_folder(aside)
-    return commit, Head(commit.number, digest(data))
+    return Commit.from_record(data, aside / RECORD), Head(commit.number, digest(data))
 
 
 def _claim(store: Store, aside: Path, parent: Head) -> None:
@@ -145,11 +145,12 @@ def _confirm(
                 if not exists(spare):  # used, or removed by somebody
                     write_synced(spare, head.as_bytes(store.about_digest))
                 os.replace(spare, store.path / HEAD)
-            # Without a lock another writer may have gone on: HEAD must not stay behind its commit.
-            last = store.head(quiet=True)
-            if last.number <= head.number or last == store.named():
+            # Without a lock others may have gone on from here: HEAD must not stay behind their commits.
+            child = store.child(head)
+            if child is None:
                 break
-            head = last
+            while child is not None:
+                head, child = child, store.child(child)
         sync_root()
     except (OSError, VbcgcdError) as error:
         what = f"The command was carried out and is in effect in {store.path}"

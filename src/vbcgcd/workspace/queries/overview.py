@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.log.disk import to_json
 from vbcgcd.workspace.log.files import SKETCH
 from vbcgcd.workspace.queries import items as queries
 from vbcgcd.workspace.queries import sessions
@@ -79,8 +78,8 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
 
 
 def _bytes(commit: Commit) -> int:
-    """Size of its files and of its record, which is written as `to_json` gives it."""
-    return sum(mark.bytes for mark in commit.files.values()) + len(to_json(commit.as_json()))
+    """Size of its files and of its record."""
+    return sum(mark.bytes for mark in commit.files.values()) + commit.record_bytes
 
 
 def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:

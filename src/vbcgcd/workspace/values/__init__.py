@@ -5,6 +5,7 @@ from vbcgcd.workspace.values.results import (
     CategoryResult,
     ConfigResult,
     ExportResult,
+    RepairResult,
     ReportResult,
     UndoResult,
 )
@@ -37,6 +38,7 @@ __all__ = [
     "MapItem",
     "Overview",
     "Predictions",
+    "RepairResult",
     "ReportResult",
     "SeedlingInfo",
     "UndoResult",
