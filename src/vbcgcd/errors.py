@@ -137,7 +137,7 @@ class DiskError(VbcgcdError):
             advice = "Make sure that you may read it."
         else:
             advice = "The disk or the connection to it may be failing; run the command again."
-        return cls(f"{reason} {advice} Nothing was changed.", cause=cause)
+        return cls(f"{reason} {advice}", cause=cause)
 
     @classmethod
     def unconfirmed(cls, what: str, cause: OSError) -> DiskError:

@@ -23,6 +23,7 @@ from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, l
 from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
+from vbcgcd.workspace.log.folder import open_created
 from vbcgcd.workspace.log.repair import repair
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to, import_from
@@ -121,8 +122,9 @@ class Workspace:
         check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
-        Store.create(Path(path).absolute(), draft)
-        return cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout)
+        folder = Path(path).absolute()
+        Store.create(folder, draft)
+        return open_created(folder, lambda: cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout))
 
     @classmethod
     def open(cls, path: PathLike, **options: Any) -> Workspace:
@@ -132,8 +134,9 @@ class Workspace:
     @classmethod
     def import_(cls, file: PathLike, path: PathLike, **options: Any) -> Workspace:
         """Make a workspace from an exported file, in a folder that is empty or does not exist."""
-        import_from(Path(file), Path(path).absolute())
-        return cls(path, **options)
+        folder = Path(path).absolute()
+        import_from(Path(file), folder)
+        return open_created(folder, lambda: cls(path, **options))
 
     @classmethod
     def repair(cls, path: PathLike) -> values.RepairResult:

@@ -22,6 +22,7 @@ import uuid
 from datetime import UTC, datetime
 from pathlib import Path
 
+from vbcgcd.archive import sync_folder
 from vbcgcd.workspace.log.disk import make_folder
 from vbcgcd.workspace.log.lock import WriteLock
 
@@ -103,12 +104,15 @@ def set_aside(path: Path, workspace: Path) -> Path:
     workspace : Path
     """
     place = workspace / SET_ASIDE
-    with contextlib.suppress(FileExistsError):
-        make_folder(place)
+    if not place.is_dir():
+        with contextlib.suppress(FileExistsError):
+            make_folder(place)
+        sync_folder(workspace)  # before anything is moved into it
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%S")
     target = place / f"{path.name.lstrip('.')}-{stamp}-{uuid.uuid4().hex[:6]}"
     with contextlib.suppress(FileNotFoundError):  # another writer was quicker
         os.rename(path, target)
+    sync_folder(place)
     return target
 
 

@@ -6,7 +6,7 @@ import glob
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from vbcgcd.archive import folder_sync, sync_folder
 from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy
@@ -15,7 +15,9 @@ from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, LOCK
 from vbcgcd.workspace.log.disk import disk_errors, make_folder
 from vbcgcd.workspace.log.lock import WriteLock
 
-__all__ = ["build_folder", "check_vacant"]
+Opened = TypeVar("Opened")
+
+__all__ = ["build_folder", "check_vacant", "open_created"]
 
 
 def build_folder(path: Path, fill: Callable[[Path], Any]) -> None:
@@ -27,6 +29,14 @@ def build_folder(path: Path, fill: Callable[[Path], Any]) -> None:
     build = _build_inside if path.is_dir() else _build_beside
     with disk_errors(path if path.is_dir() else path.parent, "no workspace was created"):
         build(path, fill)
+
+
+def open_created(path: Path, opening: Callable[[], Opened]) -> Opened:
+    """Open a workspace that was just made; if it cannot be read now, the error says that it is there."""
+    try:
+        return opening()
+    except DiskError as error:
+        raise DiskError(f"The workspace {path} was created. {error}", cause=error.cause, done=True) from error
 
 
 def check_vacant(path: Path) -> None:

@@ -56,7 +56,7 @@ from vbcgcd.workspace.log.disk import (
     write_synced,
 )
 from vbcgcd.workspace.log.files import DECORATIVE
-from vbcgcd.workspace.log.folder import build_folder
+from vbcgcd.workspace.log.folder import build_folder, open_created
 from vbcgcd.workspace.log.head import NOTHING, Head, read_head
 from vbcgcd.workspace.log.lock import WriteLock
 from vbcgcd.workspace.log.packs import PACKS, Packs
@@ -124,7 +124,7 @@ class Store:
                 raise error.cause or error from None
 
         build_folder(path, fill)
-        return cls(path)
+        return open_created(path, lambda: cls(path))
 
     def head(self, *, quiet: bool = False) -> Head:
         """The last commit that counts; unless ``quiet``, a warning tells of newer ones that do not."""

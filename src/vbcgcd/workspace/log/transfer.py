@@ -13,7 +13,7 @@ from vbcgcd.archive import atomic_file, sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD
 from vbcgcd.workspace.log.disk import disk_errors
-from vbcgcd.workspace.log.folder import build_folder
+from vbcgcd.workspace.log.folder import build_folder, open_created
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.values import ExportResult
 
@@ -60,7 +60,7 @@ def import_from(file: Path, path: Path) -> Store:
     if not file.is_file():
         raise MissingFileError(f"There is no file {file}.")
     build_folder(path, fill)
-    return Store(path)
+    return open_created(path, lambda: Store(path))
 
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
