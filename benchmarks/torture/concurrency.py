@@ -154,15 +154,16 @@ def _seen(path: Path) -> str:
 def copies(rng: np.random.Generator, n: int) -> Counts:
     """The folder is copied file by file while somebody writes: the copy opens, or repair makes it open."""
     counts = Counter[str]()
-    with small_packs(), scratch() as folder:
-        path = world().copy("grown", folder / "w")
-        pid = _child(lambda: _write_names(path, folder / "log", 0, 100_000))
-        try:
-            for _ in range(n):
-                counts[_copied(path, folder / "copy")] += 1
-        finally:
-            os.kill(pid, signal.SIGKILL)
-            os.waitpid(pid, 0)
+    while counts.total() < n:
+        with small_packs(), scratch() as folder:
+            path = world().copy("grown", folder / "w")
+            pid = _child(lambda p=path, f=folder: _write_names(p, f / "log", 0, 100_000))  # type: ignore[misc]
+            try:
+                for _ in range(min(5, n - counts.total())):
+                    counts[_copied(path, folder / "copy")] += 1
+            finally:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
     return counts
 
 

@@ -46,23 +46,31 @@ def truncation(rng: np.random.Generator, n: int) -> Counts:
 
 
 def _damaged(rng: np.random.Generator, n: int, damage: Callable[[Path], None]) -> Counts:
+    """Half of the tries with packs, half without; each file of the workspace in turn."""
+    counts = Counter[str]()
+    for template in ("rich", "loose"):
+        counts += _damaged_copy(rng, n // 2, damage, template)
+    return counts
+
+
+def _damaged_copy(rng: np.random.Generator, n: int, damage: Callable[[Path], None], template: str) -> Counts:
     here, counts = world(), Counter[str]()
     with small_packs(), scratch() as folder:
-        target = here.copy("rich", folder / "w")
+        target = here.copy(template, folder / "w")
         expected, past = answers(target, times=True), _past()
-        names = [path.relative_to(target) for path in sorted(target.rglob("*")) if path.stat().st_size > 0]
-        files = [name for name in names if (target / name).is_file()]
+        every = [path.relative_to(target) for path in sorted(target.rglob("*")) if path.is_file()]
+        files = [name for name in every if (target / name).stat().st_size > 0]
         for i in range(n):
-            path = target / files[i % len(files)]
-            data = path.read_bytes()
-            damage(path)
-            where = f"{files[i % len(files)]} damaged ({i})"
+            name = files[i % len(files)]
+            data = (target / name).read_bytes()
+            damage(target / name)
+            where = f"{template}, {name} damaged ({i})"
             outcome = _asked(target, expected, where)
             if outcome == REFUSED and rng.random() < 0.25:
-                outcome = _repaired(here.template("rich"), target, past, where)
-                here.copy("rich", target)
+                outcome = _repaired(target, past, where)
+                here.copy(template, target)
             else:
-                path.write_bytes(data)
+                (target / name).write_bytes(data)
             counts[outcome] += 1
     return counts
 
@@ -94,7 +102,7 @@ def _past() -> frozenset[str]:
     return frozenset(states)
 
 
-def _repaired(template: Path, target: Path, past: frozenset[str], where: str) -> str:
+def _repaired(target: Path, past: frozenset[str], where: str) -> str:
     """Repair must lead to a state that the workspace once had, and delete nothing."""
     before = _contents(target)
     try:

@@ -18,7 +18,7 @@ from torture.table import DONE, UNCHANGED, Counts, attack
 from torture.world import Command, World, scratch, small_packs, world
 
 
-@attack("kill before every disk call", long=700, short=60)
+@attack("kill before every disk call", long=1000, short=60)
 def every_call(rng: np.random.Generator, n: int) -> Counts:
     """A kill before each call of each command; of more than ``n``, a random choice."""
     here, counts = world(), Counter[str]()
@@ -50,7 +50,7 @@ def _killed_before(here: World, command: Command, step: int, target: Path) -> st
     return goes_on(command, target, now, where)
 
 
-@attack("kill -9 at random moments", long=600, short=20)
+@attack("kill -9 at random moments", long=400, short=20)
 def random_moments(rng: np.random.Generator, n: int) -> Counts:
     """SIGKILL, half of the time anywhere, half of the time around the end, where the disk is written."""
     here, counts = world(), Counter[str]()

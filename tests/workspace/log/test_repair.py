@@ -1,16 +1,13 @@
+import errno
 import json
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
-from vbcgcd.errors import MissingFileError, WorkspaceDamaged, WorkspaceWarning
+from vbcgcd.errors import DiskError, MissingFileError, WorkspaceDamaged, WorkspaceWarning
 from vbcgcd.workspace import Workspace
-from vbcgcd.workspace.log import writing
-
-
-@pytest.fixture(autouse=True)
-def _impatient(monkeypatch):
-    monkeypatch.setattr(writing, "PATIENCE", 0.0)
 
 
 @pytest.fixture
@@ -156,6 +153,28 @@ def test_a_copy_that_was_taken_while_writing_is_repaired(named, tmp_path):
         Workspace.open(tmp_path / "copy")
     assert Workspace.repair(tmp_path / "copy").commit == 5
     assert names(tmp_path / "copy") == ["tom", "rex"]
+
+
+@pytest.mark.parametrize(("number", "times"), [(errno.EIO, 1), (errno.EMFILE, 99), (errno.EACCES, 99)])
+def test_a_file_that_cannot_be_read_now_is_not_taken_for_a_damaged_one(
+    named, tree, monkeypatch, number, times
+):
+    before, real, calls = tree(named.path), Path.read_bytes, []
+
+    def fail(path):
+        if path.parts[-2:] == ("000004", "commit.json") and len(calls) < times:
+            calls.append(path)
+            raise OSError(number, os.strerror(number))
+        return real(path)
+
+    monkeypatch.setattr(Path, "read_bytes", fail)
+    if times == 1:
+        assert not Workspace.repair(named.path).changed
+    else:
+        with pytest.raises(DiskError):
+            Workspace.repair(named.path)
+    monkeypatch.undo()
+    assert tree(named.path) == before
 
 
 def test_what_cannot_be_repaired_is_one_clear_error(named, tmp_path):

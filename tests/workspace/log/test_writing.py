@@ -9,7 +9,7 @@ import pytest
 
 from vbcgcd.errors import DiskError, WorkspaceBusy, WorkspaceDamaged, WorkspaceWarning
 from vbcgcd.workspace import Workspace
-from vbcgcd.workspace.log import lock, writing
+from vbcgcd.workspace.log import lock, turn
 from vbcgcd.workspace.log.commits import Draft
 from vbcgcd.workspace.log.store import Store
 
@@ -31,7 +31,6 @@ def texts(store):
 
 @pytest.fixture
 def store(tmp_path, monkeypatch):
-    monkeypatch.setattr(writing, "PATIENCE", 0.0)
     made = Store.create(tmp_path / "w", note("one"))
     for text in ("two", "three"):
         with made.writer("note"):
@@ -41,7 +40,9 @@ def store(tmp_path, monkeypatch):
 
 @pytest.fixture
 def no_locks(monkeypatch):
+    """Nothing keeps a second writer out, and it does not wait for the turn of the first."""
     monkeypatch.setattr(lock, "_acquire", lambda handle: None)
+    monkeypatch.setattr(turn, "WATCHED", 0.0)
 
 
 def test_a_writer_that_was_stopped_before_it_moved_head_has_committed(store):

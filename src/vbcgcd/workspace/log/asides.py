@@ -37,16 +37,27 @@ SET_ASIDE = "set-aside"
 #: Seconds after which nobody is writing to something any more.
 AGE = 24 * 3600.0
 
-__all__ = ["AGE", "ASIDE", "SET_ASIDE", "aside_name", "discard", "is_left", "remove", "set_aside", "sweep"]
+__all__ = [
+    "AGE",
+    "ASIDE",
+    "SET_ASIDE",
+    "aside_name",
+    "discard",
+    "is_left",
+    "machine",
+    "remove",
+    "set_aside",
+    "sweep",
+]
 
 
 def aside_name() -> str:
     """A fresh name that `ASIDE` matches; it begins with a mark of this machine."""
-    return f".new-{_machine()}{uuid.uuid4().hex[:24]}"
+    return f".new-{machine()}{uuid.uuid4().hex[:24]}"
 
 
 @functools.cache
-def _machine() -> str:
+def machine() -> str:
     """Eight letters that stand for this machine since it was last started."""
     boot = ""
     with contextlib.suppress(OSError):
@@ -90,7 +101,7 @@ def is_left(path: Path, lock: WriteLock) -> bool:
         age = time.time() - os.lstat(path).st_mtime
     except OSError:
         return False
-    own = f".new-{_machine()}" in path.name
+    own = f".new-{machine()}" in path.name
     return age > AGE or (own and lock.excludes())
 
 

@@ -8,13 +8,16 @@ whole ancestor does (files are damaged, or the folder was copied while somebody 
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
-from vbcgcd.errors import PASSING, DiskError, InputError, MissingFileError, VbcgcdError, WorkspaceDamaged
+from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
 from vbcgcd.workspace.log.asides import SET_ASIDE, set_aside
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, FORMAT, HEAD, LOCK, RECORD, Commit, check_version
 from vbcgcd.workspace.log.disk import (
@@ -30,10 +33,14 @@ from vbcgcd.workspace.log.files import DECORATIVE
 from vbcgcd.workspace.log.head import Head, read_head
 from vbcgcd.workspace.log.lock import WriteLock
 from vbcgcd.workspace.log.store import about_bytes
+from vbcgcd.workspace.log.turn import turn
 from vbcgcd.workspace.log.writing import replace_file
 from vbcgcd.workspace.values import RepairResult
 
 _FOLDER = re.compile("([0-9]{6,12})(-.*)?")
+#: Attempts to read a file that the disk fails to read.
+TIMES = 5
+Content = TypeVar("Content")
 
 __all__ = ["repair"]
 
@@ -77,11 +84,12 @@ def repair(path: Path) -> RepairResult:
         if not chain:
             raise WorkspaceDamaged(f"No commit of {path} is whole; restore it from an export or a copy.")
         done = _Done()
-        about = _mend_about(path, chain[0].commit, done)
-        _put_in_place(path, chain, done)
-        _mend_head(path, chain[-1].head, about, done)
-        _clear_beyond(path, chain[-1].head.number, done)
-        lost = _mend_decorations(path, chain, done)
+        with turn(path):
+            about = _mend_about(path, chain[0].commit, done)
+            _put_in_place(path, chain, done)
+            _mend_head(path, chain[-1].head, about, done)
+            _clear_beyond(path, chain[-1].head.number, done)
+            lost = _mend_decorations(path, chain, done)
     before = None if named is None else named.number
     parts = (tuple(done.returned), tuple(done.set_aside), lost, tuple(done.rewritten))
     return RepairResult(str(path), chain[-1].head.number, before, *parts)
@@ -96,13 +104,13 @@ def _look(path: Path) -> list[_Found]:
 
 
 def _find(folder: Path) -> _Found | None:
-    try:
-        data = read_file(folder / RECORD)
-        commit = Commit.from_record(data, folder / RECORD)
-    except (WorkspaceDamaged, InputError):
+    path = folder / RECORD
+    data = _unless_lost(path, path.read_bytes)
+    if data is None:
         return None
-    except DiskError as error:
-        _raise_passing(error)
+    try:
+        commit = Commit.from_record(data, path)
+    except (WorkspaceDamaged, InputError):
         return None
     broken = [name for name, mark in commit.files.items() if not _is_sound(folder / name, mark.sha256)]
     needed = [name for name in broken if name not in DECORATIVE]
@@ -110,18 +118,28 @@ def _find(folder: Path) -> _Found | None:
 
 
 def _is_sound(path: Path, sha256: str) -> bool:
-    try:
-        return file_digest(path) == sha256
-    except OSError as error:
-        _raise_passing(unreadable(path, error))
-        return False
+    return _unless_lost(path, lambda: file_digest(path)) == sha256
 
 
-def _raise_passing(error: VbcgcdError) -> None:
-    """Raise what passes or needs permission: a file that cannot be read now is not a damaged file."""
-    cause = getattr(error, "cause", None)
-    if cause is not None and (cause.errno in PASSING or isinstance(cause, PermissionError)):
-        raise error
+def _unless_lost(path: Path, read: Callable[[], Content]) -> Content | None:
+    """What a file gives; None if it is missing, or if the disk fails to read it several times.
+
+    Raises
+    ------
+    DiskError
+        It cannot be read for another reason, so that nobody knows whether it is damaged.
+    """
+    for attempt in range(TIMES):
+        try:
+            return read()
+        except OSError as error:
+            failure = unreadable(path, error)
+            if isinstance(failure, WorkspaceDamaged):
+                return None
+            if error.errno != errno.EIO:
+                raise failure from None
+        time.sleep(0.01 * 2**attempt)
+    return None
 
 
 def _named(path: Path) -> Head | None:

@@ -4,7 +4,7 @@
 
     workspace.json     format, version, when it was made
     HEAD               number and digest of the last commit, and the digest of workspace.json
-    .lock              held by a writer
+    .lock, .turn       held by a writer
     commits/000001/    commit.json and the files of the commit
     packs/             what many commits hold, side by side: quicker to read, and made again if it is lost
     set-aside/         commits that do not continue the history
@@ -60,6 +60,7 @@ from vbcgcd.workspace.log.folder import build_folder, open_created
 from vbcgcd.workspace.log.head import NOTHING, Head, read_head
 from vbcgcd.workspace.log.lock import WriteLock
 from vbcgcd.workspace.log.packs import PACKS, Packs
+from vbcgcd.workspace.log.turn import TURN
 
 _NUMBER = re.compile("[0-9]{6,12}")
 
@@ -238,7 +239,7 @@ class Store:
         if not path.parent.is_dir():
             raise MissingFileError(f"Cannot write {path}: there is no folder {path.parent}; create it first.")
         whole = Path(os.path.realpath(self.path))
-        names = (ABOUT, HEAD, LOCK, COMMITS, PACKS, SET_ASIDE)
+        names = (ABOUT, HEAD, LOCK, TURN, COMMITS, PACKS, SET_ASIDE)
         own = {name.casefold() for name in names}  # some disks ignore case
         # The name itself, which would be replaced, and its target if it is a link.
         for place in (Path(os.path.realpath(path.parent)) / path.name, Path(os.path.realpath(path))):

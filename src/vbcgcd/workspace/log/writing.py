@@ -6,14 +6,14 @@
 3. HEAD is moved forward. If the writer is stopped before that, everybody still sees the commit
    (`Store.head`), and the next writer moves HEAD.
 
-Before step 2 a failure changes nothing. After it the command has been carried out, and an error says so.
+Steps 2 and 3 are one turn (`vbcgcd.workspace.log.turn`), so that HEAD never goes back. Before step 2 a
+failure changes nothing. After it the command has been carried out, and an error says so.
 """
 
 from __future__ import annotations
 
 import errno
 import os
-import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,16 +27,15 @@ from vbcgcd.workspace.log.commits import COMMITS, HEAD, RECORD, Commit, Draft, F
 from vbcgcd.workspace.log.disk import digest, disk_errors, exists, make_folder, to_json, write_synced
 from vbcgcd.workspace.log.head import NOTHING, Head
 from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.turn import turn
 
 if TYPE_CHECKING:
     from vbcgcd.workspace.log.store import Store
 
-#: Seconds for which a writer waits for HEAD before it believes that HEAD is older than the commits.
-PATIENCE = 0.5
 #: How a rename says that the name is taken.
 _TAKEN = frozenset({errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EACCES, errno.EPERM})
 
-__all__ = ["PATIENCE", "prepare", "replace_file", "write_commit"]
+__all__ = ["prepare", "replace_file", "write_commit"]
 
 
 def prepare(store: Store, lock: WriteLock) -> None:
@@ -44,10 +43,12 @@ def prepare(store: Store, lock: WriteLock) -> None:
     with disk_errors(store.path):
         for folder in (store.path, store.path / COMMITS, store.packs.folder):
             sweep(folder, lock)
-        _set_newer_aside(store)
-        head = store.head(quiet=True)
-        if head != store.named():
-            replace_file(store.path / HEAD, head.as_bytes(store.about_digest))
+        if store.head(quiet=True) != store.named() or _beyond(store):
+            with turn(store.path):
+                _set_newer_aside(store)
+                head = store.head(quiet=True)
+                if head != store.named():
+                    replace_file(store.path / HEAD, head.as_bytes(store.about_digest))
 
 
 def write_commit(store: Store, parent: Head, draft: Draft) -> tuple[Commit, Head]:
@@ -69,8 +70,9 @@ def write_commit(store: Store, parent: Head, draft: Draft) -> tuple[Commit, Head
         ):
             commit, head = _write_aside(aside, parent, draft)
             write_synced(spare, head.as_bytes(store.about_digest))
-            _claim(store, aside, parent)
-            _confirm(store, head, spare, sync_commits, sync_root)
+            with turn(store.path):
+                _claim(store, aside, parent)
+                _confirm(store, head, spare, sync_commits, sync_root)
     finally:
         remove(aside)
         remove(spare)
@@ -145,7 +147,7 @@ def _confirm(
                 if not exists(spare):  # used, or removed by somebody
                     write_synced(spare, head.as_bytes(store.about_digest))
                 os.replace(spare, store.path / HEAD)
-            # Without a lock others may have gone on from here: HEAD must not stay behind their commits.
+            # If others took this turn to be over and went on, HEAD must not stay behind their commits.
             child = store.child(head)
             if child is None:
                 break
@@ -158,20 +160,21 @@ def _confirm(
         raise DiskError.unconfirmed(what, cause or OSError(str(error))) from error
 
 
+def _beyond(store: Store) -> bool:
+    """Whether something is in the place of the next commit."""
+    return exists(store.folder(store.head(quiet=True).number + 1))
+
+
 def _set_newer_aside(store: Store) -> None:
     """Move away what lies beyond HEAD and does not count."""
-    end = time.monotonic() + PATIENCE
-    while exists(store.folder(store.head(quiet=True).number + 1)):
-        if time.monotonic() < end:  # another writer may be about to move HEAD
-            time.sleep(0.02)
-            continue
-        last = store.head(quiet=True).number
-        beyond = [number for number in store.numbers() if number > last]
-        for number in beyond:  # the lowest first: what is left never continues HEAD
-            place = set_aside(store.folder(number), store.path)
-        sync_folder(store.path / COMMITS)
-        _tell_aside(store, beyond, place)
+    if not _beyond(store):
         return
+    last = store.head(quiet=True).number
+    beyond = [number for number in store.numbers() if number > last]
+    for number in beyond:  # the lowest first: what is left never continues HEAD
+        place = set_aside(store.folder(number), store.path)
+    sync_folder(store.path / COMMITS)
+    _tell_aside(store, beyond, place)
 
 
 def _tell_aside(store: Store, numbers: list[int], place: Path) -> None:
