@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -21,11 +21,14 @@ from vbcgcd.errors import DiskError, InputError, MissingFileError, reason_of
 Array = NDArray[Any]
 
 META = "vbcgcd"
+#: How file systems say that they do not sync folders.
+_NO_FOLDER_SYNC = frozenset({errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EBADF})
 
 __all__ = [
     "META",
     "archive_bytes",
     "atomic_file",
+    "folder_sync",
     "read_archive",
     "sync_folder",
     "utf8_path",
@@ -34,11 +37,18 @@ __all__ = [
 
 
 @contextmanager
-def atomic_file(target: Path) -> Iterator[BinaryIO]:
+def atomic_file(target: Path, *, private: bool = False) -> Iterator[BinaryIO]:
     """A file to write to, which replaces ``target`` once all of it is on the disk.
 
     The data goes to a temporary file in the same folder, which is synced and renamed. After any error, Ctrl-C
-    included, the temporary file is removed and ``target`` is unchanged.
+    included, the temporary file is removed and ``target`` is unchanged; only a `DiskError` with ``done`` says
+    that it was replaced, though the disk has not confirmed the new name.
+
+    Parameters
+    ----------
+    target : Path
+    private : bool
+        Whether a new file is readable by its owner alone; one that is replaced keeps its permissions.
 
     Examples
     --------
@@ -54,32 +64,56 @@ def atomic_file(target: Path) -> Iterator[BinaryIO]:
     target = Path(os.path.realpath(target))  # a link stays a link to what is written
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "Not a regular file", str(target))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    temporary = Path(name)
+    mode = 0o600 if private else 0o666 & ~_umask()
+    with folder_sync(target.parent) as sync:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        temporary = Path(name)
+        try:
+            with os.fdopen(handle, "wb") as out:
+                yield out
+                out.flush()
+                os.fsync(out.fileno())
+            temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else mode)
+            temporary.replace(target)
+        except BaseException:
+            with suppress(OSError):
+                temporary.unlink()
+            raise
+        try:
+            sync()
+        except OSError as error:
+            raise DiskError.unconfirmed(f"{target} was written", error) from error
+
+
+@contextmanager
+def folder_sync(path: Path) -> Iterator[Callable[[], None]]:
+    """A function that waits until the names in a folder are on the disk, where the system can.
+
+    The folder is opened beforehand, so that after a rename nothing but the disk itself can fail.
+    """
     try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        temporary.chmod(target.stat().st_mode & 0o777 if target.exists() else 0o666 & ~_umask())
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-    sync_folder(target.parent)
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folders; its renames are journalled
+        yield lambda: None
+        return
+    try:
+        yield lambda: _sync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_folder(path: Path) -> None:
     """Wait until the names in a folder are on the disk, where the system can."""
+    with folder_sync(path) as sync:
+        sync()
+
+
+def _sync(handle: int) -> None:
     try:
-        handle = os.open(path, os.O_RDONLY)
-    except OSError:
-        return  # Windows opens no folders; its renames are journalled
-    try:
-        with suppress(OSError):
-            os.fsync(handle)
-    finally:
-        os.close(handle)
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_FOLDER_SYNC:
+            raise
 
 
 def _umask() -> int:
@@ -113,6 +147,8 @@ def write_archive(
 def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple[dict[str, Array], Any]:
     """Arrays and values of an archive of this kind and version."""
     try:
+        with open(path, "rb"):  # says what is wrong, where safetensors calls every failure a missing file
+            pass
         with safe_open(utf8_path(path), framework="numpy") as archive:
             meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
@@ -120,6 +156,10 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
         raise MissingFileError(f"There is no file {path}.") from None
     except InputError:
         raise
+    except OSError as error:
+        if not isinstance(error, IsADirectoryError):
+            raise DiskError.reading(path, error) from None
+        raise InputError(f"{path} is a folder, expected a {kind} file.") from None
     except Exception as error:  # a damaged file can fail in any way
         raise InputError(
             f"{path} is not a complete {kind} file ({reason_of(error)}); save it again from the model it "

@@ -6,9 +6,18 @@ or a page can point at its own form of that option without reading the message.
 
 from __future__ import annotations
 
+import errno
 import os
 
+#: What the system says when it is short of something, or a network is slow: no file is at fault.
+PASSING = frozenset(
+    getattr(errno, name)
+    for name in ("EMFILE", "ENFILE", "ENOMEM", "ENOBUFS", "EAGAIN", "EINTR", "EBUSY", "ETIMEDOUT", "ESTALE")
+    if hasattr(errno, name)
+)
+
 __all__ = [
+    "PASSING",
     "DiskError",
     "InputError",
     "MissingFileError",
@@ -17,6 +26,7 @@ __all__ = [
     "VbcgcdError",
     "WorkspaceBusy",
     "WorkspaceDamaged",
+    "WorkspaceWarning",
     "reason_of",
 ]
 
@@ -105,13 +115,15 @@ class NumericalError(VbcgcdError, ArithmeticError):
 
 
 class DiskError(VbcgcdError):
-    """Something could not be written: the disk is full, read-only or failing.
+    """Something could not be written or read: the disk is full, read-only or failing, or the system busy.
 
     Parameters
     ----------
     message : str
     cause : OSError, optional
         What the operating system said; its ``errno`` tells the kinds apart.
+    done : bool
+        Whether what was asked for was done nevertheless: it can be seen, but the disk has not confirmed it.
 
     Examples
     --------
@@ -119,14 +131,36 @@ class DiskError(VbcgcdError):
     Cannot write model.safetensors: No space left on device.
     """
 
-    def __init__(self, message: str = "", *, cause: OSError | None = None) -> None:
+    def __init__(self, message: str = "", *, cause: OSError | None = None, done: bool = False) -> None:
         super().__init__(message)
-        self.cause = cause
+        self.cause, self.done = cause, done
 
     @classmethod
     def writing(cls, path: str | os.PathLike[str], cause: OSError) -> DiskError:
         """The error for a file that could not be written."""
         return cls(f"Cannot write {os.fspath(path)}: {cause.strerror or cause}.", cause=cause)
+
+    @classmethod
+    def reading(cls, path: str | os.PathLike[str], cause: OSError) -> DiskError:
+        """The error for a file that is there but could not be read."""
+        reason = f"Cannot read {os.fspath(path)}: {cause.strerror or cause}."
+        if cause.errno in PASSING:
+            advice = "This passes: close other programs or wait a little, then run the command again."
+        elif isinstance(cause, PermissionError):
+            advice = "Make sure that you may read it."
+        else:
+            advice = "The disk or the connection to it may be failing; run the command again."
+        return cls(f"{reason} {advice}", cause=cause)
+
+    @classmethod
+    def unconfirmed(cls, what: str, cause: OSError) -> DiskError:
+        """The error for something that was done, but that may not survive a loss of power."""
+        return cls(
+            f"{what}, but the disk has not confirmed it ({cause.strerror or cause}): it may be lost if the "
+            "machine loses power. Check the disk; do not run the command again.",
+            cause=cause,
+            done=True,
+        )
 
 
 class WorkspaceBusy(VbcgcdError):
@@ -145,5 +179,15 @@ class WorkspaceDamaged(VbcgcdError):
     Examples
     --------
     >>> issubclass(WorkspaceDamaged, VbcgcdError)
+    True
+    """
+
+
+class WorkspaceWarning(UserWarning):
+    """Something about a workspace that its owner should know, and that stops nothing.
+
+    Examples
+    --------
+    >>> issubclass(WorkspaceWarning, Warning)
     True
     """

@@ -58,7 +58,7 @@ def test_every_kind_of_error_has_its_exit_code(error, code, capsys):
 
 
 def test_exit_codes_differ_and_leave_0_and_1_alone():
-    assert [int(code) for code in ExitCode] == [2, 3, 4, 5, 130]
+    assert [int(code) for code in ExitCode] == [2, 3, 4, 5, 6, 130]
 
 
 def test_a_full_disk_is_told_even_if_the_system_names_no_file(capsys):

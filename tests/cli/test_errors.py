@@ -1,14 +1,16 @@
 """Errors of users: one clear message on the error stream, the exit code of its kind, and no file changed."""
 
 import errno
+import json
 import os
 import shlex
+import stat
 
 import numpy as np
 import pytest
 
 from vbcgcd.cli.common import ExitCode
-from vbcgcd.workspace.log.commits import WriteLock
+from vbcgcd.workspace.log.lock import WriteLock
 
 
 @pytest.fixture
@@ -192,9 +194,11 @@ def test_a_disk_that_cannot_be_written_is_one_message(run, animals, tree, monkey
         raise OSError(errno.EROFS, "Read-only file system")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.log.commits.os.open", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.lock.os.open", refuse)
     for line in ("learn ../labelled.npz", "categories rename 0 lion", "undo"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
+    monkeypatch.undo()
+    monkeypatch.chdir(animals)
     monkeypatch.setattr("vbcgcd.archive.tempfile.mkstemp", refuse)
     for line in ("predict ../probe.npz -o out.csv", "report"):
         assert "Read-only file system" in run(*line.split(), code=ExitCode.DISK).stderr
@@ -207,7 +211,7 @@ def test_a_full_disk_while_a_session_is_written_changes_nothing(run, animals, tr
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = tree(animals)
-    monkeypatch.setattr("vbcgcd.workspace.log.commits.os.fsync", refuse)
+    monkeypatch.setattr("vbcgcd.workspace.log.disk.os.fsync", refuse)
     for line in ("discover ../batch.npz --again --n-novel 2", "categories rename 0 lion"):
         assert "No space left on device" in run(*line.split(), code=ExitCode.DISK).stderr
     monkeypatch.undo()
@@ -277,3 +281,52 @@ def test_escapes_in_a_message_do_not_reach_the_terminal(run, animals):
     result = run("learn", "\x1b[31mred.csv", code=2)
     assert "\x1b" not in result.stderr
     assert "red.csv" in result.stderr
+
+
+@pytest.mark.parametrize("line", ["categories rename 0 lion", "config reject 0.1", "undo", "verify"])
+def test_a_shortage_that_passes_is_called_passing(run, animals, tree, monkeypatch, line):
+    def refuse(path):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    before = tree(animals)
+    monkeypatch.setattr("pathlib.Path.read_bytes", refuse)
+    message = run(*line.split(), "--workspace", animals, code=ExitCode.DISK).stderr
+    monkeypatch.undo()
+    assert "Too many open files" in message
+    assert "passes" in message
+    assert not any(word in message for word in ("damaged", "restore", "init"))
+    assert tree(animals) == before
+
+
+def test_what_was_done_but_not_confirmed_has_a_code_of_its_own(run, animals, monkeypatch):
+    def fail(handle):
+        if stat.S_ISDIR(os.fstat(handle).st_mode) and (animals / "commits" / "000004").exists():
+            raise OSError(errno.EIO, "Input/output error")
+
+    monkeypatch.setattr("vbcgcd.archive.os.fsync", fail)
+    message = run("categories", "rename", 0, "lion", code=ExitCode.UNCONFIRMED).stderr
+    assert "carried out" in message
+    assert "nothing was changed" not in message
+    monkeypatch.undo()
+    monkeypatch.chdir(animals)
+    assert '"lion"' in run("categories", "--json").stdout
+
+
+def test_repair_tells_what_it_did_and_newer_commits_are_told_of(run, animals):
+    assert "Nothing to repair: commit 3" in run("repair").stdout
+    head = (animals / "HEAD").read_bytes()
+    run("categories", "rename", 0, "lion")
+    run("categories", "rename", 0, "puma")
+    (animals / "HEAD").write_bytes(head)
+    result = run("status")
+    assert "Note: HEAD of" in result.stderr
+    assert "repair" in result.stderr
+    repaired = run("repair").stdout
+    assert "Commit 5 is in effect now" in repaired
+    assert "2 commits in effect again: 4 and 5" in repaired
+    (animals / "commits/000005/commit.json").unlink()
+    assert "vbcgcd" not in run("status", code=ExitCode.DAMAGED).stdout
+    assert json.loads(run("repair", "--json").stdout)["commit"] == 4
+    (animals / "workspace.json").unlink()
+    assert "workspace.json" in run("repair", "--workspace", animals).stdout
+    run("verify")

@@ -41,7 +41,7 @@ def test_a_merge_retires_and_points(history):
 def test_an_update_moves_the_pointer_and_leaves_the_old_state(history):
     history = commit(history, "learn", session=2, posteriors=[1])
     assert history.state.posterior_places[1] == (4, 0)
-    assert history.states[3].posterior_places[1] == (2, 1)
+    assert history.state_at(3).posterior_places[1] == (2, 1)
 
 
 def test_an_undo_restores_all_but_the_counters(history):

@@ -10,6 +10,7 @@ import os
 import sys
 import time
 import typing
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
@@ -32,12 +33,14 @@ from typer.models import OptionInfo
 
 from vbcgcd import __version__
 from vbcgcd.errors import (
+    PASSING,
     DiskError,
     InputError,
     MissingFileError,
     VbcgcdError,
     WorkspaceBusy,
     WorkspaceDamaged,
+    WorkspaceWarning,
 )
 from vbcgcd.words import next_steps, one_line
 
@@ -61,6 +64,7 @@ __all__ = [
     "check_data",
     "column_options",
     "console",
+    "damaged_workspace",
     "errors_are_messages",
     "find_workspace",
     "finish",
@@ -71,6 +75,7 @@ __all__ = [
     "open_workspace",
     "print_json",
     "progress_bar",
+    "warnings_are_notes",
     "working",
 ]
 
@@ -82,6 +87,7 @@ class ExitCode(IntEnum):
     BUSY = 3
     DAMAGED = 4
     DISK = 5
+    UNCONFIRMED = 6
     INTERRUPTED = 130
 
 
@@ -97,7 +103,8 @@ def errors_are_messages(command: Command) -> Command:
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         try:
-            return command(*args, **kwargs)
+            with warnings_are_notes():
+                return command(*args, **kwargs)
         except KeyboardInterrupt:
             note("Interrupted. Finished work is saved; nothing else has changed.")
             raise typer.Exit(ExitCode.INTERRUPTED) from None
@@ -111,14 +118,33 @@ def errors_are_messages(command: Command) -> Command:
     return wrapper  # type: ignore[return-value]
 
 
+@contextmanager
+def warnings_are_notes() -> Iterator[None]:
+    """Show what the owner of a workspace should know as a note; other warnings stay what they are."""
+    with warnings.catch_warnings():
+        shown = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+            if issubclass(category, WorkspaceWarning):
+                note(f"Note: {message}")
+            else:
+                shown(message, category, *rest, **more)
+
+        warnings.simplefilter("always", WorkspaceWarning)
+        warnings.showwarning = show
+        yield
+
+
 def _exit_code(error: Exception) -> ExitCode | None:
     """The exit code; None for what is not a fault of the input, the workspace or the disk."""
+    if isinstance(error, DiskError) and error.done:
+        return ExitCode.UNCONFIRMED
     if isinstance(error, VbcgcdError):
         kinds = {WorkspaceBusy: ExitCode.BUSY, WorkspaceDamaged: ExitCode.DAMAGED, DiskError: ExitCode.DISK}
         return next((code for kind, code in kinds.items() if isinstance(error, kind)), ExitCode.INPUT)
     if not isinstance(error, OSError) or isinstance(error, BrokenPipeError):
         return None
-    if error.errno in _DISK:
+    if error.errno in _DISK or error.errno in PASSING:
         return ExitCode.DISK
     return ExitCode.INPUT if error.filename is not None else None
 
@@ -349,6 +375,11 @@ def open_workspace(folder: Path | None) -> Workspace:
     from vbcgcd.workspace import Workspace
 
     return Workspace.open(path)
+
+
+def damaged_workspace(folder: Path | None) -> Path:
+    """The folder to repair: as `find_workspace`, but it need not say that it is a workspace."""
+    return Path(os.path.abspath(folder or _enclosing(Path.cwd()) or Path.cwd()))
 
 
 def new_folder(path: Path) -> Path:

@@ -12,14 +12,26 @@ from rich.console import Group
 from rich.text import Text
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, console, errors_are_messages, finish, working
+from vbcgcd.cli.common import AsJson, console, damaged_workspace, errors_are_messages, finish, working
 from vbcgcd.errors import InputError
 from vbcgcd.words import file_size, one_line, plural
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import UndoResult, Workspace
 
-__all__ = ["demo", "export", "import_", "redo", "relocate", "report", "sessions", "status", "undo", "verify"]
+__all__ = [
+    "demo",
+    "export",
+    "import_",
+    "redo",
+    "relocate",
+    "repair",
+    "report",
+    "sessions",
+    "status",
+    "undo",
+    "verify",
+]
 
 
 @errors_are_messages
@@ -195,6 +207,21 @@ def verify(workspace: a.Place = None, as_json: AsJson = False) -> None:
     files = here.verify()
     values = {"workspace": str(here.path), "files": files}
     finish(values, as_json, lambda: Text(f"{plural(files, 'file')} verified in {one_line(here.path)}."))
+
+
+@errors_are_messages
+def repair(workspace: a.Place = None, as_json: AsJson = False) -> None:
+    """Return to the last whole commit of a workspace that does not open, or was restored in part.
+
+    Nothing is deleted: what is damaged is moved to the folder set-aside.
+
+    Example: vbcgcd repair --workspace tickets
+    """
+    from vbcgcd.show import sessions as show
+    from vbcgcd.workspace import Workspace
+
+    result = Workspace.repair(damaged_workspace(workspace))
+    finish(result, as_json, lambda: show.repair(result), steps=["vbcgcd verify", "vbcgcd sessions --all"])
 
 
 @errors_are_messages

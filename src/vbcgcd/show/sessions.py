@@ -27,7 +27,7 @@ from vbcgcd.words import (
 
 if TYPE_CHECKING:
     from vbcgcd.record import SessionRecord
-    from vbcgcd.workspace import CategoryInfo, CommandInfo, ReportResult, UndoResult
+    from vbcgcd.workspace import CategoryInfo, CommandInfo, RepairResult, ReportResult, UndoResult
 
 #: The steps of an unlabelled session as the progress display names them.
 STEPS = {
@@ -61,6 +61,7 @@ __all__ = [
     "command_line",
     "commands",
     "creation",
+    "repair",
     "report",
     "session",
     "sessions",
@@ -258,6 +259,25 @@ def settings(config: Mapping[str, Any]) -> RenderableType:
     for name, value in config.items():
         add_row(table, name, json.dumps(value, ensure_ascii=False), SETTINGS.get(name, ""))
     return table
+
+
+def repair(result: RepairResult) -> RenderableType:
+    """What a repair found and did."""
+    if not result.changed:
+        lines = [f"Nothing to repair: commit {result.commit} is in effect, and it is whole."]
+    else:
+        before = "HEAD could not be read" if result.before is None else f"HEAD named commit {result.before}"
+        lines = [f"Commit {result.commit} is in effect now; {before}."]
+    if result.returned:
+        numbers = series([str(number) for number in result.returned[:10]])
+        lines.append(f"{plural(len(result.returned), 'commit')} in effect again: {numbers}.")
+    if result.set_aside:
+        lines.append(f"Moved to the folder set-aside: {series(list(result.set_aside[:10]))}.")
+    if result.rewritten:
+        lines.append(f"Written anew: {series(list(result.rewritten))}.")
+    if result.lost:
+        lines.append(f"Missing, and only reports show it: {series(list(result.lost[:10]))}.")
+    return Text("\n".join(one_line(line, 10_000) for line in lines))
 
 
 def report(result: ReportResult, path: str | os.PathLike[str]) -> RenderableType:

@@ -1,8 +1,8 @@
 """What a workspace knows at a commit.
 
-Posteriors are only pointed to, as (commit, row); they are read when they are needed. A state is therefore
-small, the states of all commits are kept, and undoing is going back to one of them. Two things never go back:
-the next id and the next session, so that an id never changes its meaning.
+Posteriors are only pointed to, as (commit, row); they are read when they are needed. A state follows from the
+commits in effect, and undoing is leaving one of them out. Two things never go back: the next id and the next
+session, so that an id never changes its meaning.
 
 `Snapshot`: a workspace as one commit left it. It never changes, and every query is a function of it.
 """
@@ -10,7 +10,7 @@ the next id and the next session, so that an id never changes its meaning.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal, TypeVar
 
@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import Posterior
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.seedlings import Seedlings
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, WorkspaceDamaged
 from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.disk import unreadable
 from vbcgcd.workspace.log.files import MODEL, SEEDLINGS, SEGMENT, BaseModel, read_content
 from vbcgcd.workspace.log.store import NOTHING, Head, Store
 
@@ -135,54 +136,54 @@ class State:
             now = self.categories.get(now.into[0])
         return category if now is None else now.id
 
-    def after(self, commit: Commit) -> State:
-        """The state after a commit other than undo and redo."""
-        changes = commit.changes
+    def after(self, commits: Iterable[Commit]) -> State:
+        """The state after further commits, none of them an undo or redo."""
+        config, embedder, model = dict(self.config), self.embedder, self.model
         categories, places = dict(self.categories), dict(self.posterior_places)
-        for values in changes.get("categories", ()):
-            category = Category.from_json(values)
-            categories[category.id] = category
-        for row, category_id in enumerate(changes.get("posteriors", ())):
-            places[category_id] = (commit.number, row)
-        seedlings = self.seedlings
-        if "seedlings" in changes:  # the number of those that there are now
-            seedlings = commit.number if changes["seedlings"] else None
+        trail, seedlings = list(self.trail), self.seedlings
+        for commit in commits:
+            changes, number = commit.changes, commit.number
+            config |= changes.get("config", {})
+            embedder = changes.get("embedder", embedder)
+            model = number if changes.get("model") else model
+            for values in changes.get("categories", ()):
+                categories[values["id"]] = Category.from_json(values)
+            for row, category_id in enumerate(changes.get("posteriors", ())):
+                places[category_id] = (number, row)
+            if "seedlings" in changes:  # the number of those that there are now
+                seedlings = number if changes["seedlings"] else None
+            trail.append(number)
         return State(
-            config={**self.config, **changes.get("config", {})},
-            embedder=changes.get("embedder", self.embedder),
-            model=commit.number if changes.get("model") else self.model,
+            config=config,
+            embedder=embedder,
+            model=model,
             categories=categories,
             posterior_places={i: places[i] for i in sorted(places) if categories[i].live},
-            trail=(*self.trail, commit.number),
+            trail=tuple(trail),
             seedlings=seedlings,
         )
 
 
 @dataclass(frozen=True)
 class History:
-    """All commits with the state after each, and the counters that never go back.
+    """All commits, the state after the last of them, and the counters that never go back.
 
     Parameters
     ----------
     commits : tuple of Commit
         Commit n is at position n - 1.
-    states : tuple of State
-        The state after commit n is at position n; the first one is before any commit.
+    state : State
+        What is in effect now.
     undone : tuple of int
         Commits that redo would bring back, the next one last.
     next_id, next_session : int
     """
 
     commits: tuple[Commit, ...] = ()
-    states: tuple[State, ...] = (State(),)
+    state: State = field(default_factory=State)
     undone: tuple[int, ...] = ()
     next_id: int = 0
     next_session: int = 0
-
-    @property
-    def state(self) -> State:
-        """What is in effect now."""
-        return self.states[-1]
 
     def commit(self, number: int) -> Commit:
         """A commit by its number."""
@@ -192,25 +193,67 @@ class History:
         """The commits that were not undone, first to last."""
         return [self.commit(number) for number in self.state.trail]
 
+    def state_at(self, number: int) -> State:
+        """The state after a commit, made anew."""
+        return State().after(self.commit(n) for n in self._trail(number))
+
+    @functools.cached_property
+    def states(self) -> dict[int, State]:
+        """The state after every commit, by its number; takes memory for all of them."""
+        states, last = dict[int, State](), State()
+        for commit in self.commits:
+            goto = commit.changes.get("goto")
+            last = states[commit.number] = last.after([commit]) if goto is None else states[goto]
+        return states
+
     def after(self, commit: Commit) -> History:
         """The history with the next commit."""
-        goto = commit.changes.get("goto")
-        state = self.state.after(commit) if goto is None else self.states[goto]
-        undone: tuple[int, ...] = ()
-        if commit.command == "undo":
-            undone = (*self.undone, self.state.trail[-1])
-        elif commit.command == "redo":
-            undone = self.undone[:-1]
-        ids = [values["id"] for values in commit.changes.get("categories", ())]
-        session = commit.changes.get("session")
+        return self.extended([commit])
+
+    def extended(self, commits: Sequence[Commit]) -> History:
+        """The history with further commits; what is in effect is made only once, after the last of them."""
+        whole = replace(self, commits=(*self.commits, *commits))
+        trail, undone = list(self.state.trail), list(self.undone)
+        next_id, next_session = self.next_id, self.next_session
+        for commit in commits:
+            goto, changes = commit.changes.get("goto"), commit.changes
+            if commit.command == "undo":
+                undone.append(trail[-1])
+            elif commit.command == "redo":
+                undone = undone[:-1]
+            else:
+                undone = []
+            if goto is None:
+                trail.append(commit.number)
+            elif trail[-2:-1] == [goto]:
+                trail.pop()
+            else:
+                trail = whole._trail(goto)
+            next_id = max([next_id, *(values["id"] + 1 for values in changes.get("categories", ()))])
+            next_session = max(next_session, changes.get("session", -1) + 1)
         return replace(
-            self,
-            commits=(*self.commits, commit),
-            states=(*self.states, state),
-            undone=undone,
-            next_id=max([self.next_id, *(i + 1 for i in ids)]),
-            next_session=self.next_session if session is None else max(self.next_session, session + 1),
+            whole,
+            state=whole._state(self.state, trail),
+            undone=tuple(undone),
+            next_id=next_id,
+            next_session=next_session,
         )
+
+    def _state(self, before: State, trail: Sequence[int]) -> State:
+        """The state of a trail, from an earlier one if it only goes on."""
+        known = len(before.trail)
+        start = before if tuple(trail[:known]) == before.trail else State()
+        return start.after(self.commit(number) for number in trail[len(start.trail) :])
+
+    def _trail(self, number: int) -> list[int]:
+        """The commits in effect after a commit, first to last."""
+        trail: list[int] = []
+        while number > 0:
+            goto = self.commit(number).changes.get("goto")
+            if goto is None:
+                trail.append(number)
+            number = number - 1 if goto is None else goto
+        return trail[::-1]
 
 
 class _Memory:
@@ -219,6 +262,7 @@ class _Memory:
     Attributes
     ----------
     contents : dict of (commit, name) -> value
+    packed : dict of (tip of a pack, name) -> value
     places : dict of id -> (commit, row)
         Where the rows of ``posterior`` came from.
     posterior : Posterior or None
@@ -227,6 +271,7 @@ class _Memory:
 
     def __init__(self) -> None:
         self.contents: dict[tuple[int, str], Any] = {}
+        self.packed: dict[tuple[str | None, str], Any] = {}
         self.places: Mapping[int, tuple[int, int]] = {}
         self.posterior: Posterior | None = None
 
@@ -272,9 +317,8 @@ class Snapshot:
             return self
         replaced = head.number <= self.head.number  # the folder, by an older copy for example
         now = Snapshot(self.store) if replaced else self
-        history = now.history
-        for commit in self.store.commits(head, after=now.head):
-            history = history.after(commit)
+        self.store.packs.forget()
+        history = now.history.extended(self.store.commits(head, after=now.head))
         return replace(now, head=head, history=history, _answers={})
 
     def after(self, commit: Commit, head: Head, contents: Mapping[str, Any]) -> Snapshot:
@@ -286,8 +330,25 @@ class Snapshot:
         """What a file of a commit holds; it is read and checked only once."""
         contents = self._memory.contents
         if (commit.number, name) not in contents:
-            contents[commit.number, name] = read_content(self.store.file(commit, name))
+            path = self.store.file(commit, name)
+            try:
+                contents[commit.number, name] = read_content(path)
+            except OSError as error:
+                raise unreadable(path, error) from None
         return contents[commit.number, name]
+
+    def decoration(self, commit: Commit, name: str) -> Any | None:
+        """What a file holds that only a report shows; None, and a warning, if it is lost."""
+        try:
+            return self.content(commit, name)
+        except WorkspaceDamaged:
+            self.store.tell_lost(commit, name)
+            return None
+
+    def digest_of(self, number: int) -> str | None:
+        """Digest of the record of a commit."""
+        last = number == self.head.number
+        return self.head.sha256 if last else self.history.commit(number + 1).parent
 
     @property
     def base(self) -> BaseModel:

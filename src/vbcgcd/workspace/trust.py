@@ -18,7 +18,8 @@ from typing import Any
 
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError, MissingFileError
-from vbcgcd.workspace.log.commits import LOCAL, Commit, to_json
+from vbcgcd.workspace.log.commits import LOCAL, Commit
+from vbcgcd.workspace.log.disk import to_json
 from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
 
 #: Embedders that are installed with the package: they read nothing else and need no network.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -26,8 +27,11 @@ from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.imports import import_workspace
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
+from vbcgcd.workspace.log.folder import open_created
+from vbcgcd.workspace.log.repair import repair
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to
+from vbcgcd.workspace.packing import pack
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
@@ -123,8 +127,9 @@ class Workspace:
         check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
-        Store.create(Path(utf8_path(Path(path).absolute())), draft)
-        return cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout)
+        folder = Path(utf8_path(Path(path).absolute()))
+        Store.create(folder, draft)
+        return open_created(folder, lambda: cls(path, embedder=ready, cache=cache, lock_timeout=lock_timeout))
 
     @classmethod
     def open(cls, path: PathLike, **options: Any) -> Workspace:
@@ -138,8 +143,23 @@ class Workspace:
         Unless you ``trust`` the file, the data that it names is not opened until you `relocate` it, nor an
         embedder that it chose until you `configure` it.
         """
-        import_workspace(Path(file), Path(utf8_path(Path(path).absolute())), trust=trust)
-        return cls(path, **options)
+        folder = Path(utf8_path(Path(path).absolute()))
+        import_workspace(Path(file), folder, trust=trust)
+        return open_created(folder, lambda: cls(path, **options))
+
+    @classmethod
+    def repair(cls, path: PathLike) -> values.RepairResult:
+        """Return to the last whole commit of a workspace that does not open, or that was restored in part.
+
+        Commits that are whole and continue the one that HEAD names are in effect again, wherever they are;
+        what is damaged is moved to the folder ``set-aside``. Nothing is deleted.
+        """
+        folder = Path(path).absolute()
+        result = repair(folder)
+        store = Store(folder)
+        with store.writer("repair"):
+            pack(Snapshot(store).refresh(), seconds=math.inf)
+        return result
 
     def learn(
         self,
@@ -390,6 +410,7 @@ class Workspace:
         draft = draft.called_with(parameters or {})
         commit, head = self._store.append(draft, before.head)
         self._snapshot = before.after(commit, head, draft.files)
+        pack(self._snapshot)
         return commit
 
     def _record(self, draft: Draft, parameters: Mapping[str, Any]) -> SessionRecord:

@@ -1,9 +1,12 @@
+import os
 from pathlib import Path
 
 import pytest
 
-from vbcgcd.errors import DiskError, InputError, MissingFileError
-from vbcgcd.workspace.log.commits import Draft, WriteLock
+from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy
+from vbcgcd.workspace.log.asides import aside_name
+from vbcgcd.workspace.log.commits import Draft
+from vbcgcd.workspace.log.lock import WriteLock
 from vbcgcd.workspace.log.store import Store
 
 FULL = OSError(28, "No space left on device")
@@ -49,9 +52,20 @@ def test_what_a_killed_init_left_in_a_folder_is_in_nobodys_way(tmp_path):
     (tmp_path / "commits").mkdir()
     with pytest.raises(InputError):
         Store.create(tmp_path, note("x"))  # these commits may be somebody's
-    (tmp_path / f".new-{'a' * 32}").mkdir()
+    (tmp_path / aside_name()).mkdir()
     assert Store.create(tmp_path, note("x")).verify() == 3
     assert not list(tmp_path.glob(".new-*"))
+
+
+def test_what_another_machine_may_be_making_is_left_alone_for_a_day(tmp_path):
+    aside = tmp_path / f".new-{'0' * 32}"
+    aside.mkdir()
+    (tmp_path / "commits").mkdir()
+    with pytest.raises(WorkspaceBusy, match="creating"):
+        Store.create(tmp_path, note("x"))
+    assert aside.exists()
+    os.utime(aside, (0, 0))
+    assert Store.create(tmp_path, note("x")).verify() == 3
 
 
 def test_a_file_is_no_folder(tmp_path):
@@ -73,7 +87,7 @@ def test_nothing_is_left_where_making_fails(tmp_path):
 
 
 def test_asides_of_the_dead_are_swept_and_those_of_the_living_stay(tmp_path):
-    dead, living = tmp_path / ".w.new-1", tmp_path / ".w.new-2"
+    dead, living = (tmp_path / f".w{aside_name()}" for _ in range(2))
     dead.mkdir()
     living.mkdir()
     with WriteLock(living / ".lock", "init"):

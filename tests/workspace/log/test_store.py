@@ -5,8 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.errors import (
+    DiskError,
+    InputError,
+    MissingFileError,
+    WorkspaceBusy,
+    WorkspaceDamaged,
+    WorkspaceWarning,
+)
+from vbcgcd.workspace.log import lock
+from vbcgcd.workspace.log.asides import aside_name
 from vbcgcd.workspace.log.commits import Draft
+from vbcgcd.workspace.log.disk import digest
 from vbcgcd.workspace.log.store import NOTHING, Store
 
 
@@ -58,20 +68,38 @@ def test_only_what_is_new_is_read(store):
     assert [c.number for c in store.commits(store.head(), after=head)] == [4]
 
 
-def test_what_lies_beyond_head_is_ignored_then_removed(store):
+def test_half_a_commit_beyond_head_is_ignored_then_set_aside(store):
     beyond = store.folder(4)
     beyond.mkdir()
     (beyond / "commit.json").write_text("half")
-    (store.path / "commits" / f".new-{'a' * 32}").mkdir()
-    (store.path / f".new-{'b' * 32}").mkdir()
-    (store.path / "commits" / ".DS_Store").write_text("not ours")
-    (store.path / ".HEAD.123").write_text("half")
     assert len(Store(store.path).commits(store.head())) == 3
+    with pytest.warns(WorkspaceWarning, match="Commit 4 was set aside"), store.writer("note"):
+        store.append(note("four"), store.head())
+    [aside] = (store.path / "set-aside").iterdir()
+    assert (aside / "commit.json").read_text() == "half"
+    assert store.verify() == 10
+
+
+def test_what_dead_writers_left_is_removed_and_nothing_else(store, monkeypatch):
+    own, strange = aside_name(), f".new-{'0' * 32}"
+    for name in (own, strange):
+        (store.path / "commits" / name).mkdir()
+        (store.path / name).write_text("half")
+    for name in (".DS_Store", "²", "7", "notes"):
+        (store.path / "commits" / name).mkdir()
+    monkeypatch.setattr(lock, "_acquire", lambda handle: None)
+    with store.writer("note"):  # where locks do nothing, somebody may be writing to any of them
+        assert (store.path / own).exists()
+    monkeypatch.undo()
     with store.writer("note"):
-        left = sorted(p.name for p in (store.path / "commits").iterdir())
-        assert left == [".DS_Store", "000001", "000002", "000003"]
-        assert not list(store.path.glob(".new-*"))
-        assert not (store.path / ".HEAD.123").exists()
+        store.append(note("four"), store.head())
+    left = sorted(p.name for p in (store.path / "commits").iterdir())
+    assert left == sorted([".DS_Store", "000001", "000002", "000003", "000004", "7", "notes", "²", strange])
+    assert not (store.path / own).exists()
+    assert (store.path / strange).exists()  # it may be of another machine that is writing now
+    os.utime(store.path / strange, (0, 0))
+    with store.writer("note"):
+        assert not (store.path / strange).exists()
 
 
 def test_a_change_of_a_record_is_noticed(store):
@@ -165,6 +193,7 @@ def test_what_is_no_workspace(tmp_path, content):
 def test_a_later_format_is_refused_on_opening(store):
     about = store.path / "workspace.json"
     about.write_text(about.read_text().replace('"version": 1', '"version": 7'))
+    (store.path / "HEAD").write_bytes(store.head().as_bytes(digest(about.read_bytes())))
     with pytest.raises(InputError, match="version 7"):
         Store(store.path)
 
@@ -188,7 +217,7 @@ def test_every_file_of_a_commit_is_synced_once(store, monkeypatch):
         store.append(note("four"), store.head())
     names = [Path(name).name for name in synced if not os.path.isdir(name)]
     assert names.count("a.txt") == names.count("commit.json") == 1
-    assert len([name for name in names if name.startswith(".HEAD.")]) == 1
+    assert len([name for name in synced if name.startswith(f"{store.path}/.new-")]) == 1  # the next HEAD
     assert str(store.path / "commits") in synced
     assert str(store.path) in synced
 

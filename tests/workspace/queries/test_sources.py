@@ -14,7 +14,7 @@ import pytest
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.workspace import ItemContent, Workspace
-from vbcgcd.workspace.log.commits import digest, to_json
+from vbcgcd.workspace.log.disk import digest, to_json
 from vbcgcd.workspace.log.files import Assignments
 from vbcgcd.workspace.queries import sources
 from vbcgcd.workspace.queries.items import typical_items

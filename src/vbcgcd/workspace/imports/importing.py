@@ -13,7 +13,7 @@ from vbcgcd.errors import DiskError, InputError, MissingFileError, VbcgcdError, 
 from vbcgcd.workspace.imports.contents import check_contents
 from vbcgcd.workspace.imports.members import NO_EXPORT, check_members
 from vbcgcd.workspace.imports.records import check_records, check_shapes
-from vbcgcd.workspace.log.commits import RESTORE
+from vbcgcd.workspace.log.disk import RESTORE
 from vbcgcd.workspace.log.folder import check_vacant
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import import_from

@@ -1,30 +1,17 @@
-"""Commits, and what the log needs of the disk.
-
-A commit is what a command did, as a JSON record that is never rewritten, and the files of the commit. Below
-it stand names, JSON, digests, files that are synced once, and the lock of the one writer.
-"""
+"""Commits: what a command did, as a JSON record that is never rewritten, and the files of the commit."""
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
+import functools
 import json
-import os
-import re
-import socket
-import sys
-import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol
 
-from vbcgcd.archive import atomic_file
-from vbcgcd.errors import DiskError, InputError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.errors import DiskError, InputError, WorkspaceDamaged
 from vbcgcd.record import SessionRecord, plain
+from vbcgcd.workspace.log.disk import RESTORE, from_json, to_json
 
 #: Of commit records and of workspace.json; raised whenever the meaning of a stored value changes.
 VERSION = 1
@@ -45,14 +32,8 @@ ABOUT, HEAD, LOCK, COMMITS, RECORD = "workspace.json", "HEAD", ".lock", "commits
 #: What the user said about this copy; see `vbcgcd.workspace.trust`.
 LOCAL = "local.json"
 FORMAT = "vbcgcd-workspace"
-#: Names of what is being written, until a rename makes it count.
-ASIDE = re.compile(r"\.new-[0-9a-f]{32}")
-#: What to do about a damaged workspace; the end of every such message.
-RESTORE = "restore the workspace from an export or a copy"
-
 __all__ = [
     "ABOUT",
-    "ASIDE",
     "COMMITS",
     "FORMAT",
     "HEAD",
@@ -61,27 +42,18 @@ __all__ = [
     "MIGRATIONS",
     "NAMED_FAILURES",
     "RECORD",
-    "RESTORE",
     "SESSIONS",
     "VERSION",
     "Commit",
     "Content",
     "Draft",
     "FileMark",
-    "WriteLock",
-    "aside_name",
+    "StoredSummary",
     "check_version",
-    "digest",
-    "disk_errors",
-    "file_digest",
-    "from_json",
     "is_workspace",
     "on_disk",
     "record_of",
-    "replace_synced",
     "summary_of",
-    "to_json",
-    "write_synced",
 ]
 
 
@@ -89,167 +61,13 @@ def is_workspace(path: Path) -> bool:
     """Whether a folder says that it is a workspace."""
     try:
         about = json.loads((path / ABOUT).read_bytes())
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, IsADirectoryError, PermissionError):
+        return False
+    except OSError as error:  # too many open files, say: that it is none would be a guess
+        raise DiskError.reading(path / ABOUT, error) from None
+    except (ValueError, RecursionError):
         return False
     return isinstance(about, dict) and about.get("format") == FORMAT
-
-
-def aside_name() -> str:
-    """A fresh name that `ASIDE` matches."""
-    return f".new-{uuid.uuid4().hex}"
-
-
-def to_json(value: Any) -> bytes:
-    """JSON in UTF-8, the same bytes for equal values."""
-    text = json.dumps(value, ensure_ascii=False, indent=1, sort_keys=True, allow_nan=False)
-    return text.encode("utf-8") + b"\n"
-
-
-def from_json(data: bytes, path: Path) -> dict[str, Any]:
-    """The object in a JSON file of the workspace.
-
-    Raises
-    ------
-    WorkspaceDamaged
-        The bytes are not JSON, or not an object.
-    """
-    try:
-        value = json.loads(data)
-    except ValueError as error:
-        raise WorkspaceDamaged(f"{path} is damaged ({error}); {RESTORE}.") from None
-    if not isinstance(value, dict):
-        raise WorkspaceDamaged(f"{path} is damaged (not a JSON object); {RESTORE}.")
-    return value
-
-
-def digest(data: bytes) -> str:
-    """SHA-256 of some bytes."""
-    return hashlib.sha256(data).hexdigest()
-
-
-def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def write_synced(path: Path, data: bytes) -> None:
-    """Write a file that does not exist yet; it is on the disk when this returns."""
-    with path.open("xb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def replace_synced(path: Path, data: bytes) -> None:
-    """Replace a file in one step: a reader sees the old content or the new."""
-    with atomic_file(path) as file:
-        file.write(data)
-
-
-@contextlib.contextmanager
-def disk_errors(path: Path, outcome: str = "nothing was changed") -> Iterator[None]:
-    """Turn errors of the operating system into one `DiskError`.
-
-    Parameters
-    ----------
-    path : Path
-        What is being written to.
-    outcome : str
-        What the failure means for the user's data.
-    """
-    try:
-        yield
-    except OSError as error:
-        raise DiskError(
-            f"Cannot write to {path}: {error.strerror or error}; {outcome}. Make sure there is space and "
-            "permission to write, then run the command again.",
-            cause=error,
-        ) from error
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _acquire(handle: int) -> None:
-        os.lseek(handle, 0x7FFF0000, os.SEEK_SET)  # beyond the text, so that others can read it
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _acquire(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-
-
-class WriteLock:
-    """A context manager that is held while a command writes.
-
-    Parameters
-    ----------
-    path : Path
-        The lock file. It names the holder while the lock is held, and is empty afterwards.
-    command : str
-        Name of the command, for the message that another writer gets.
-    timeout : float
-        Seconds to wait for another writer.
-
-    Raises
-    ------
-    WorkspaceBusy
-        Another process, or another object of this one, holds the lock.
-    DiskError
-        The lock file cannot be written.
-    """
-
-    def __init__(self, path: Path, command: str, *, timeout: float = 0.0) -> None:
-        self.path, self.command, self.timeout = path, command, timeout
-        self._handle = -1
-
-    def __enter__(self) -> WriteLock:
-        with disk_errors(self.path.parent):
-            self._handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            self._wait()
-            holder = {"pid": os.getpid(), "host": socket.gethostname(), "command": self.command}
-            since = datetime.now(UTC).isoformat(timespec="seconds")
-            with disk_errors(self.path.parent):
-                os.ftruncate(self._handle, 0)
-                os.lseek(self._handle, 0, os.SEEK_SET)
-                os.write(self._handle, json.dumps({**holder, "since": since}).encode())
-        except BaseException:
-            os.close(self._handle)
-            raise
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            os.ftruncate(self._handle, 0)
-        finally:
-            os.close(self._handle)
-
-    def _wait(self) -> None:
-        end = time.monotonic() + self.timeout
-        while True:
-            try:
-                return _acquire(self._handle)
-            except OSError:
-                if time.monotonic() >= end:
-                    raise WorkspaceBusy(self._message()) from None
-            time.sleep(0.05)
-
-    def _message(self) -> str:
-        try:
-            holder = json.loads(self.path.read_text())
-            who = "process {pid} on {host} ({command}, since {since})".format(**holder)
-        except (OSError, ValueError, KeyError):
-            who = "another process"
-        return (
-            f"The workspace {self.path.parent} is in use by {who}. Nothing was changed; try again when it "
-            "has finished."
-        )
 
 
 @dataclass(frozen=True)
@@ -315,7 +133,19 @@ class Commit:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        return asdict(replace(self, summary=dict(self.summary)))
+
+    @property
+    def record_bytes(self) -> int:
+        """Length of the record on disk."""
+        if isinstance(self.summary, StoredSummary):
+            return len(self.summary.record)
+        return len(to_json(self.as_json()))
+
+    @classmethod
+    def from_record(cls, data: bytes, path: Path) -> Commit:
+        """From the bytes of a record, of which the summary is read when it is needed."""
+        return replace(cls.from_json(from_json(data, path), path), summary=StoredSummary(data))
 
     @classmethod
     def from_json(cls, values: dict[str, Any], path: Path) -> Commit:
@@ -326,6 +156,39 @@ class Commit:
             return cls(**{**values, "files": files})
         except (KeyError, TypeError, AttributeError) as error:
             raise WorkspaceDamaged(f"{path} is damaged ({error}); {RESTORE}.") from None
+
+
+class StoredSummary(Mapping[str, Any]):
+    """The summary of a commit as a view of its record: thousands of them take little memory.
+
+    Parameters
+    ----------
+    record : bytes
+    """
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: bytes) -> None:
+        self.record = record
+
+    def __getitem__(self, key: str) -> Any:
+        return _summary(self.record)[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_summary(self.record))
+
+    def __len__(self) -> int:
+        return len(_summary(self.record))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a key, or the default."""
+        return _summary(self.record).get(key, default)
+
+
+@functools.lru_cache(maxsize=16)
+def _summary(record: bytes) -> dict[str, Any]:
+    summary: dict[str, Any] = migrated(json.loads(record), Path(RECORD))["summary"]
+    return summary
 
 
 def summary_of(record: SessionRecord) -> dict[str, Any]:

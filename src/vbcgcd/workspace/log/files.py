@@ -22,12 +22,14 @@ from vbcgcd.discovery.knowledge import Knowledge, model_bytes, read_model
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.log.commits import to_json
+from vbcgcd.workspace.log.disk import to_json
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
 MODEL, SEGMENT = "model.safetensors", "posteriors.safetensors"
 SEEDLINGS = "seedlings.safetensors"
+#: Files that only a report shows: without them every answer is the same.
+DECORATIVE = frozenset({SAMPLE, EXCERPTS})
 #: What stands for the category of an item that has none.
 UNASSIGNED = -1
 #: Leading reduced dimensions that a coarse position keeps.
@@ -37,6 +39,7 @@ SEGMENT_KIND, SEGMENT_VERSION = "vbcgcd-posteriors", 1
 SEEDLINGS_KIND, SEEDLINGS_VERSION = "vbcgcd-seedlings", 1
 
 __all__ = [
+    "DECORATIVE",
     "EXCERPTS",
     "MODEL",
     "SAMPLE",
@@ -52,6 +55,8 @@ __all__ = [
     "SeedlingBed",
     "Segment",
     "check_pyarrow",
+    "parquet_bytes",
+    "parquet_columns",
     "read_content",
 ]
 
@@ -95,29 +100,35 @@ class Assignments:
         reference = self.reference[int(row)]
         return reference if isinstance(reference, str) else str(reference.as_py())
 
+    def columns(self) -> dict[str, Any]:
+        """Columns of Arrow by name."""
+        arrow, reference = check_pyarrow(), self.reference
+        if isinstance(reference, list):
+            reference = arrow.array(reference, arrow.string())
+        return {
+            "reference": reference,
+            "category": arrow.array(self.category, arrow.int64()),
+            "probability": arrow.array(self.probability, arrow.float32()),
+            "second": arrow.array(self.second, arrow.int64()),
+            "second_probability": arrow.array(self.second_probability, arrow.float32()),
+            "novelty": arrow.array(self.novelty, arrow.float32()),
+        }
+
     def as_bytes(self) -> bytes:
         """A Parquet table with one row for each item."""
-        arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
-        table = arrow.table(
-            {
-                "reference": arrow.array(self.reference, arrow.string()),
-                "category": arrow.array(self.category, arrow.int64()),
-                "probability": arrow.array(self.probability, arrow.float32()),
-                "second": arrow.array(self.second, arrow.int64()),
-                "second_probability": arrow.array(self.second_probability, arrow.float32()),
-                "novelty": arrow.array(self.novelty, arrow.float32()),
-            }
-        )
-        out = io.BytesIO()
-        parquet.write_table(table, out, compression="zstd")
-        return out.getvalue()
+        return parquet_bytes(self.columns())
 
     @classmethod
     def read(cls, path: Path) -> Assignments:
         """From a file that holds `as_bytes`."""
-        table = check_pyarrow("pyarrow.parquet").read_table(path)
-        numbers = {name: table[name].to_numpy() for name in table.column_names if name != "reference"}
-        return cls(reference=table["reference"], **numbers)
+        return cls.from_columns(parquet_columns(path.read_bytes()))
+
+    @classmethod
+    def from_columns(cls, columns: Mapping[str, Any]) -> Assignments:
+        """From columns of Arrow by name; further ones are left out."""
+        numbers = ("category", "probability", "second", "second_probability", "novelty")
+        arrays = {name: columns[name].to_numpy() for name in numbers}
+        return cls(reference=columns["reference"], **arrays)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,6 +272,22 @@ _READERS = {
     SEEDLINGS: SeedlingBed.read,
     MODEL: BaseModel.read,
 }
+
+
+def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
+    """A Parquet table of columns of Arrow."""
+    arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
+    out = io.BytesIO()
+    parquet.write_table(arrow.table(dict(columns)), out, compression="zstd")
+    return out.getvalue()
+
+
+def parquet_columns(data: bytes) -> dict[str, Any]:
+    """Columns of Arrow from `parquet_bytes`."""
+    # Much quicker than read_table, which prepares for folders of many files.
+    source = check_pyarrow().BufferReader(data)
+    table = check_pyarrow("pyarrow.parquet").ParquetFile(source).read()
+    return {name: table[name] for name in table.column_names}
 
 
 def read_content(path: Path) -> Any:

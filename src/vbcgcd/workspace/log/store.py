@@ -1,76 +1,71 @@
-"""The directory: numbered commits that are only ever appended, and HEAD, the one point of commitment.
+"""The directory: numbered commits that are only ever appended, and HEAD, which names the last one.
 
 ::
 
     workspace.json     format, version, when it was made
-    HEAD               number and digest of the last commit
-    .lock              held by a writer
+    HEAD               number and digest of the last commit, and the digest of workspace.json
+    .lock, .turn       held by a writer
     commits/000001/    commit.json and the files of the commit
+    packs/             what many commits hold, side by side: quicker to read, and made again if it is lost
+    set-aside/         commits that do not continue the history
 
 Each record holds the digests of its files and of the record before it, so that HEAD vouches for everything.
-A commit is written aside, synced and renamed; replacing HEAD makes it count. What lies beyond HEAD was never
-committed: it is ignored, and removed by the next writer.
+`vbcgcd.workspace.log.writing` says how a commit comes to count. One whole commit beyond HEAD counts: its
+writer was stopped before it moved HEAD. More than one means that HEAD is older than the commits, from a
+backup for example; then HEAD decides.
 """
 
 from __future__ import annotations
 
+import errno
 import os
-import shutil
+import re
 import uuid
-from collections.abc import Iterator
+import warnings
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 import vbcgcd
-from vbcgcd.archive import sync_folder
-from vbcgcd.errors import InputError, MissingFileError, WorkspaceBusy, WorkspaceDamaged
+from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceDamaged, WorkspaceWarning
+from vbcgcd.workspace.log import writing
+from vbcgcd.workspace.log.asides import SET_ASIDE
 from vbcgcd.workspace.log.commits import (
     ABOUT,
-    ASIDE,
     COMMITS,
     FORMAT,
     HEAD,
     LOCAL,
     LOCK,
     RECORD,
-    RESTORE,
     VERSION,
     Commit,
     Draft,
-    FileMark,
-    WriteLock,
-    aside_name,
     check_version,
+)
+from vbcgcd.workspace.log.disk import (
+    RESTORE,
     digest,
-    disk_errors,
+    exists,
     file_digest,
     from_json,
-    replace_synced,
-    summary_of,
+    make_folder,
+    read_file,
     to_json,
+    unreadable,
     write_synced,
 )
-from vbcgcd.workspace.log.folder import build_folder
+from vbcgcd.workspace.log.files import DECORATIVE
+from vbcgcd.workspace.log.folder import build_folder, open_created
+from vbcgcd.workspace.log.head import NOTHING, Head, read_head
+from vbcgcd.workspace.log.lock import WriteLock
+from vbcgcd.workspace.log.packs import PACKS, Packs
+from vbcgcd.workspace.log.turn import TURN
+
+_NUMBER = re.compile("[0-9]{6,12}")
 
 __all__ = ["NOTHING", "Head", "Store"]
-
-
-@dataclass(frozen=True)
-class Head:
-    """The last commit: its number and the digest of its record."""
-
-    number: int
-    sha256: str | None
-
-    def as_bytes(self) -> bytes:
-        """The content of the file HEAD."""
-        return to_json({"commit": self.number, "sha256": self.sha256})
-
-
-#: Before the first commit.
-NOTHING = Head(0, None)
 
 
 class Store:
@@ -85,6 +80,8 @@ class Store:
     ----------
     about : dict
         Content of workspace.json.
+    about_digest : str
+    packs : Packs
 
     Raises
     ------
@@ -95,14 +92,23 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.packs = path, Packs(path)
         self._checked: set[tuple[Path, str]] = set()
+        self._whole: set[Head] = set()
+        self._warned: set[str] = set()
         about = path / ABOUT
-        if not about.is_file():
+        try:
+            data = about.read_bytes()
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENOTDIR, errno.EISDIR):
+                raise unreadable(about, error) from None
             raise MissingFileError(
                 f"There is no workspace at {path}; create one with init, or pass the path of an existing one."
-            )
-        self.about = from_json(about.read_bytes(), about)
+            ) from None
+        self.about_digest = digest(data)
+        if exists(path / HEAD) and read_head(path)[1] not in (None, self.about_digest):
+            raise WorkspaceDamaged(f"{about} was changed after it was written; {RESTORE}.")
+        self.about = from_json(data, about)
         if self.about.get("format") != FORMAT:
             raise InputError(f"{about} is not a vbcgcd workspace file.")
         check_version(self.about.get("version"), about)
@@ -112,41 +118,75 @@ class Store:
         """A new workspace whose first commit is ``draft``; it appears complete or not at all."""
 
         def fill(folder: Path) -> None:
-            about = {"format": FORMAT, "version": VERSION, "created": _now(), "release": vbcgcd.__version__}
-            write_synced(folder / ABOUT, to_json({**about, "id": uuid.uuid4().hex}))
-            (folder / COMMITS).mkdir()
-            cls(folder)._write(NOTHING, draft)
+            write_synced(folder / ABOUT, about_bytes(_now(), vbcgcd.__version__))
+            make_folder(folder / COMMITS)
+            try:
+                writing.write_commit(cls(folder), NOTHING, draft)
+            except DiskError as error:  # the folder goes, whatever was done in it
+                raise error.cause or error from None
 
         build_folder(path, fill)
-        return cls(path)
+        return open_created(path, lambda: cls(path))
 
-    def head(self) -> Head:
-        """Number and digest of the last commit."""
-        path = self.path / HEAD
+    def head(self, *, quiet: bool = False) -> Head:
+        """The last commit that counts; unless ``quiet``, a warning tells of newer ones that do not."""
+        named = self.named()
+        while True:
+            child = self.child(named)
+            if child is None:
+                return named
+            if not exists(self.folder(child.number + 1)):
+                return child
+            again = self.named()
+            if again == named:
+                if not quiet:
+                    self._tell_newer(named)
+                return named
+            named = again
+
+    def named(self) -> Head:
+        """The commit that HEAD names."""
+        return read_head(self.path)[0]
+
+    def child(self, parent: Head) -> Head | None:
+        """The whole commit that continues ``parent``; None if there is none."""
+        folder = self.folder(parent.number + 1)
+        if not exists(folder):
+            return None
         try:
-            values = from_json(path.read_bytes(), path)
-            return Head(int(values["commit"]), str(values["sha256"]))
-        except (OSError, KeyError, TypeError, ValueError) as error:
-            raise WorkspaceDamaged(f"{path} is damaged or missing ({error}); {RESTORE}.") from None
+            data = read_file(folder / RECORD)
+            head = Head(parent.number + 1, digest(data))
+            if head not in self._whole:
+                commit = Commit.from_record(data, folder / RECORD)
+                self._check_files(commit, skip=DECORATIVE)
+                if commit.number != head.number or commit.parent != parent.sha256:
+                    return None
+                self._whole.add(head)
+        except (WorkspaceDamaged, InputError):
+            return None
+        return head
 
     def folder(self, number: int) -> Path:
         """The folder of a commit."""
         return self.path / COMMITS / f"{number:06d}"
 
+    def numbers(self) -> list[int]:
+        """Numbers of all folders of commits, rising, whether they count or not."""
+        try:
+            names = os.listdir(self.path / COMMITS)
+        except OSError as error:
+            raise unreadable(self.path / COMMITS, error) from None
+        return sorted(int(name) for name in names if _NUMBER.fullmatch(name))
+
     def commits(self, head: Head, *, after: Head = NOTHING) -> list[Commit]:
         """The commits from ``after`` (not included) to ``head``, their chain of digests checked."""
         commits: list[Commit] = []
         number, expected = head.number, head.sha256
+        packed: Mapping[int, bytes] = {}
         while number > after.number:
-            path = self.folder(number) / RECORD
-            try:
-                data = path.read_bytes()
-            except OSError as error:
-                raise WorkspaceDamaged(f"{path} is missing ({error.strerror}); {RESTORE}.") from None
-            if digest(data) != expected:
-                raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
-            commit = Commit.from_json(from_json(data, path), path)
-            self._check_sizes(commit)
+            if number not in packed:
+                packed = self.packs.records(number)
+            commit = self._commit(number, expected, packed.get(number, b""))
             commits.append(commit)
             number, expected = number - 1, commit.parent
         if expected != after.sha256:
@@ -160,20 +200,38 @@ class Store:
             try:
                 sha256 = file_digest(path)
             except OSError as error:
-                raise WorkspaceDamaged(f"{path} cannot be read ({error.strerror}); {RESTORE}.") from None
+                raise unreadable(path, error) from None
             if sha256 != commit.files[name].sha256:
                 raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
             self._checked.add((path, sha256))
         return path
 
     def verify(self) -> int:
-        """Check every byte of every commit; returns the number of files."""
+        """Check every byte of every commit; returns the number of files.
+
+        A file that only a report shows may be missing: a warning tells so.
+        """
         self._checked.clear()
-        commits = self.commits(self.head())
-        for commit in commits:
-            for name in commit.files:
-                self.file(commit, name)
-        return sum(1 + len(commit.files) for commit in commits) + 2
+        head = self.head()
+        commits = self.commits(head)
+        n_files = 2
+        for commit, digested in zip(commits, [*(c.parent for c in commits[1:]), head.sha256], strict=True):
+            path = self.folder(commit.number) / RECORD
+            if digest(read_file(path)) != digested:
+                raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
+            lost = {name for name in commit.files if name in DECORATIVE and not self._has(commit, name)}
+            self._check_files(commit, skip=lost)
+            for name in sorted(lost):
+                self.tell_lost(commit, name)
+            n_files += 1 + len(commit.files) - len(lost)
+        return n_files
+
+    def tell_lost(self, commit: Commit, name: str) -> None:
+        """Warn, once, that a file is missing or damaged without which every answer is the same."""
+        self.tell(
+            f"{self.folder(commit.number) / name} is missing or damaged. Only reports show it; answers are "
+            "the same without it."
+        )
 
     def check_target(self, path: Path) -> None:
         """Raise unless a user's file can be written to ``path`` without harm to the workspace."""
@@ -182,7 +240,8 @@ class Store:
         if not path.parent.is_dir():
             raise MissingFileError(f"Cannot write {path}: there is no folder {path.parent}; create it first.")
         whole = Path(os.path.realpath(self.path))
-        own = {name.casefold() for name in (ABOUT, HEAD, LOCAL, LOCK, COMMITS)}  # some disks ignore case
+        names = (ABOUT, HEAD, LOCAL, LOCK, TURN, COMMITS, PACKS, SET_ASIDE)
+        own = {name.casefold() for name in names}  # some disks ignore case
         # The name itself, which would be replaced, and its target if it is a link.
         for place in (Path(os.path.realpath(path.parent)) / path.name, Path(os.path.realpath(path))):
             if place.is_relative_to(whole) and place.relative_to(whole).parts[0].casefold() in own:
@@ -190,79 +249,67 @@ class Store:
 
     @contextmanager
     def writer(self, command: str, *, timeout: float = 0.0) -> Iterator[None]:
-        """Hold the lock; what killed writers left behind is removed."""
-        with WriteLock(self.path / LOCK, command, timeout=timeout):
-            with disk_errors(self.path):
-                self._sweep()
+        """Hold the lock; HEAD is brought up to date, and what killed writers left behind is removed."""
+        with WriteLock(self.path / LOCK, command, timeout=timeout) as lock:
+            writing.prepare(self, lock)
             yield
 
     def append(self, draft: Draft, parent: Head) -> tuple[Commit, Head]:
         """Write a commit after ``parent``; only inside `writer`."""
-        with disk_errors(self.path):
-            return self._write(parent, draft)
+        return writing.write_commit(self, parent, draft)
 
-    def _write(self, parent: Head, draft: Draft) -> tuple[Commit, Head]:
-        number = parent.number + 1
-        aside = self.path / COMMITS / aside_name()
-        try:
-            aside.mkdir()
-            commit = self._write_files(aside, number, parent, draft)
-            data = to_json(commit.as_json())
-            write_synced(aside / RECORD, data)
-            sync_folder(aside)
-            if parent != NOTHING and self.head() != parent:
-                raise WorkspaceBusy(
-                    f"Another process changed {self.path} without holding its lock. This command changed "
-                    "nothing; run it again."
-                )
-            os.rename(aside, self.folder(number))
-            sync_folder(self.path / COMMITS)
-            head = Head(number, digest(data))
-            replace_synced(self.path / HEAD, head.as_bytes())
-        except BaseException:
-            if aside.exists():
-                shutil.rmtree(aside, ignore_errors=True)
-            elif not (self.path / HEAD).exists() or self.head().number < number:
-                shutil.rmtree(self.folder(number), ignore_errors=True)
-            raise
-        return commit, head
+    def _commit(self, number: int, expected: str | None, packed: bytes) -> Commit:
+        """A commit from its packed record, or from its own if that is of another history."""
+        path = self.folder(number) / RECORD
+        if digest(packed) == expected:
+            return Commit.from_record(packed, path)
+        data = read_file(path)
+        if digest(data) != expected:
+            raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
+        commit = Commit.from_record(data, path)
+        self._check_sizes(commit)
+        return commit
 
-    def _write_files(self, aside: Path, number: int, parent: Head, draft: Draft) -> Commit:
-        """Write the files of a commit; returns its record."""
-        marks = {}
-        for name, content in draft.files.items():
-            data = content.as_bytes()
-            write_synced(aside / name, data)
-            marks[name] = FileMark(len(data), digest(data))
-        return Commit(
-            number,
-            draft.command,
-            _now(),
-            parent.sha256,
-            draft.parameters,
-            draft.changes,
-            draft.summary if draft.record is None else summary_of(draft.record),
-            marks,
-            vbcgcd.__version__,
-        )
+    def _has(self, commit: Commit, name: str) -> bool:
+        return exists(self.folder(commit.number) / name)
+
+    def _check_files(self, commit: Commit, *, skip: frozenset[str] | set[str]) -> None:
+        for name in commit.files:
+            if name not in skip:
+                self.file(commit, name)
 
     def _check_sizes(self, commit: Commit) -> None:
+        """Notice on opening that a file was cut off, except one that only a report shows."""
         for name, mark in commit.files.items():
+            if name in DECORATIVE:
+                continue
             path = self.folder(commit.number) / name
             try:
                 size = path.stat().st_size
             except OSError as error:
-                raise WorkspaceDamaged(f"{path} is missing ({error.strerror}); {RESTORE}.") from None
+                raise unreadable(path, error) from None
             if size != mark.bytes:
                 raise WorkspaceDamaged(f"{path} has {size} bytes instead of {mark.bytes}; {RESTORE}.")
 
-    def _sweep(self) -> None:
-        last = self.head().number
-        for path in (*(self.path / COMMITS).iterdir(), *self.path.glob(".new-*")):
-            if ASIDE.fullmatch(path.name) or (path.name.isdigit() and int(path.name) > last):
-                shutil.rmtree(path)
-        for path in self.path.glob(f".{HEAD}.*"):
-            path.unlink()
+    def _tell_newer(self, head: Head) -> None:
+        self.tell(
+            f"HEAD of {self.path} names commit {head.number}, but there are commits up to "
+            f"{self.numbers()[-1]}, as after HEAD was restored from a backup. Commit {head.number} is in "
+            "effect; run repair to return to the last whole commit. The next command that writes sets the "
+            "newer ones aside."
+        )
+
+    def tell(self, message: str) -> None:
+        """Warn the owner of the workspace, once."""
+        if message not in self._warned:
+            self._warned.add(message)
+            warnings.warn(message, WorkspaceWarning, stacklevel=2)
+
+
+def about_bytes(created: str, release: str) -> bytes:
+    """The content of workspace.json."""
+    about = {"format": FORMAT, "version": VERSION, "created": created, "release": release}
+    return to_json({**about, "id": uuid.uuid4().hex})
 
 
 def _now() -> str:

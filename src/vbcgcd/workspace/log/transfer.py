@@ -12,7 +12,8 @@ from typing import Any
 
 from vbcgcd.archive import atomic_file, sync_folder
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceDamaged
-from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD, disk_errors
+from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD
+from vbcgcd.workspace.log.disk import disk_errors
 from vbcgcd.workspace.log.folder import build_folder
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.values import ExportResult
@@ -27,9 +28,13 @@ def export_to(store: Store, path: Path) -> ExportResult:
     store.check_target(path)
     head = store.head()
     commits = store.commits(head)
-    with disk_errors(path.parent), atomic_file(path) as file, zipfile.ZipFile(file, "w") as archive:
+    with (
+        disk_errors(path.parent),
+        atomic_file(path, private=True) as file,
+        zipfile.ZipFile(file, "w") as archive,
+    ):
         _add(archive, ABOUT, (store.path / ABOUT).read_bytes())
-        _add(archive, HEAD, head.as_bytes())
+        _add(archive, HEAD, head.as_bytes(store.about_digest))
         for commit in commits:
             folder = store.folder(commit.number)
             for name in (RECORD, *commit.files):
@@ -86,10 +91,15 @@ def _extract(archive: zipfile.ZipFile, folder: Path, file: Path) -> None:
         raise InputError(f"{file} is not an export of a workspace: {reason}.")
     for info in infos:
         target = folder / info.filename
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with archive.open(info) as source, target.open("xb") as out:
+        for place in (target.parent.parent, target.parent):
+            place.mkdir(mode=0o700, exist_ok=True)
+        with archive.open(info) as source, open(target, "xb", opener=_private) as out:
             shutil.copyfileobj(source, out)
             out.flush()
             os.fsync(out.fileno())
     for part in [*(folder / COMMITS).iterdir(), folder / COMMITS]:
         sync_folder(part)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.log.files import TABLE, UNASSIGNED, Assignments
+from vbcgcd.workspace.log.files import TABLE, UNASSIGNED
+from vbcgcd.workspace.log.rows import Positions, Rows
+from vbcgcd.workspace.packing import assigned_rows, coarse_positions
 from vbcgcd.workspace.queries.sources import item_texts
 from vbcgcd.workspace.snapshot import Snapshot, State, once_per_snapshot
 from vbcgcd.workspace.values import ItemInfo
@@ -18,11 +20,14 @@ from vbcgcd.workspace.values import ItemInfo
 Array = NDArray[Any]
 
 __all__ = [
+    "Placed",
     "TypicalItems",
     "assigning_commits",
     "commit_counts",
     "count_unassigned",
     "doubtful_items",
+    "placed_items",
+    "reference_of",
     "resolved_categories",
     "session_of_commit",
     "typical_items",
@@ -88,9 +93,8 @@ def unassigned_items(
     """
     columns, rows = _columns(snapshot), _members(snapshot).get(UNASSIGNED, np.empty(0, dtype=np.int64))
     if session is not None:
-        sessions = session_of_commit(snapshot)
-        of_table = np.array([sessions[commit.number] for commit in assigning_commits(snapshot)], dtype=int)
-        rows = rows[of_table[columns.table[rows]] == session]
+        of_session = [number for number, its in session_of_commit(snapshot).items() if its == session]
+        rows = rows[np.isin(columns.commit[rows], of_session)]
     order = np.argsort(-columns.novelty[rows], kind="stable")[:n]
     return tuple(_item(snapshot, int(row)) for row in rows[order])
 
@@ -112,10 +116,10 @@ def resolved_categories(state: State, categories: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class _Columns:
-    """All assigned items side by side, arrays (N,); ``table`` and ``row`` say where each one is."""
+    """All assigned items side by side, arrays (N,); ``commit`` and ``parts`` say where each one is."""
 
-    table: Array
-    row: Array
+    parts: list[Rows]
+    commit: Array
     category: Array
     probability: Array
     second: Array
@@ -123,23 +127,30 @@ class _Columns:
     margin: Array
     novelty: Array
 
+    def reference(self, row: int) -> str:
+        """Reference of one item."""
+        for part in self.parts:
+            if row < len(part.commit):
+                return part.table.name_of(row)
+            row -= len(part.commit)
+        raise IndexError(row)
+
 
 @once_per_snapshot
 def _columns(snapshot: Snapshot) -> _Columns:
-    tables: list[Assignments] = [snapshot.content(c, TABLE) for c in assigning_commits(snapshot)]
+    parts = assigned_rows(snapshot)
 
     def joined(name: str) -> Array:
-        return np.concatenate([getattr(table, name) for table in tables] or [np.empty(0)])
+        return np.concatenate([getattr(part.table, name) for part in parts] or [np.empty(0)])
 
-    rows: list[Array] = [np.arange(len(table)) for table in tables]
     category = resolved_categories(snapshot.state, joined("category"))
     second = resolved_categories(snapshot.state, joined("second"))
     probability, second_probability = joined("probability"), joined("second_probability")
     # If the next category was merged with the item's own, both probabilities are those of its own.
     own = second == category
     return _Columns(
-        table=np.repeat(np.arange(len(tables)), [len(table) for table in tables]),
-        row=np.concatenate(rows or [np.empty(0)]),
+        parts=parts,
+        commit=np.concatenate([part.commit for part in parts] or [np.empty(0, dtype=np.int64)]),
         category=category,
         probability=probability,
         second=np.where(own, -1, second),
@@ -147,6 +158,31 @@ def _columns(snapshot: Snapshot) -> _Columns:
         margin=probability + np.where(own, second_probability, -second_probability),
         novelty=joined("novelty"),
     )
+
+
+class Placed(NamedTuple):
+    """A sample of the items: rows of all assigned ones, categories (N,), and coarse positions (N, s)."""
+
+    rows: Array
+    category: Array
+    commit: Array
+    sketch: Array
+
+
+def placed_items(snapshot: Snapshot) -> Placed:
+    """The items of which a coarse position is stored, in the order of their sessions."""
+    columns, parts = _columns(snapshot), coarse_positions(snapshot)
+    if not parts:
+        nothing = np.empty(0, dtype=np.int64)
+        return Placed(nothing, nothing, nothing, np.empty((0, 0)))
+    places = Positions.joined(parts)
+    rows = np.searchsorted(columns.commit, places.commit) + places.sample.rows
+    return Placed(rows, columns.category[rows], places.commit, places.sample.sketch)
+
+
+def reference_of(snapshot: Snapshot, row: int) -> str:
+    """Reference of a row of all assigned items."""
+    return _columns(snapshot).reference(row)
 
 
 @once_per_snapshot
@@ -167,10 +203,10 @@ def _first(snapshot: Snapshot, category: int, n: int, keys: Callable[[Array], An
 
 def _item(snapshot: Snapshot, row: int) -> ItemInfo:
     columns = _columns(snapshot)
-    commit = assigning_commits(snapshot)[columns.table[row]]
+    commit = snapshot.history.commit(int(columns.commit[row]))
     second = int(columns.second[row])
     return ItemInfo(
-        snapshot.content(commit, TABLE).name_of(columns.row[row]),
+        columns.reference(row),
         commit.summary["source"],
         session_of_commit(snapshot)[commit.number],
         float(columns.probability[row]),

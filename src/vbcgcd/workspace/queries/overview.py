@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.workspace.log.commits import Commit, to_json
-from vbcgcd.workspace.log.files import SAMPLE, SKETCH, TABLE
+from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.files import SKETCH
 from vbcgcd.workspace.queries import items as queries
 from vbcgcd.workspace.queries import sessions
 from vbcgcd.workspace.queries.categories import count_items, items_by_session, list_categories
@@ -78,8 +78,8 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
 
 
 def _bytes(commit: Commit) -> int:
-    """Size of its files and of its record, which is written as `to_json` gives it."""
-    return sum(mark.bytes for mark in commit.files.values()) + len(to_json(commit.as_json()))
+    """Size of its files and of its record."""
+    return sum(mark.bytes for mark in commit.files.values()) + commit.record_bytes
 
 
 def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
@@ -89,24 +89,21 @@ def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
         return np.empty((0, 2)), ()
     means = snapshot.knowledge.posterior.mean[:, :SKETCH].astype(np.float64)
     center, axes = _axes(means)
-    items: list[MapItem] = []
-    for commit in queries.assigning_commits(snapshot):
-        if SAMPLE not in commit.files:
-            continue
-        sample, table = snapshot.content(commit, SAMPLE), snapshot.content(commit, TABLE)
-        categories = queries.resolved_categories(state, table.category)[sample.rows]
-        session = queries.session_of_commit(snapshot)[commit.number]
-        items += [
-            MapItem(table.name_of(row), int(category), session, float(x), float(y))
-            for row, category, (x, y) in zip(
-                sample.rows, categories, (sample.sketch - center) @ axes, strict=True
-            )
-            if int(category) in state.posterior_places
-        ]
-    if len(items) > n_map:
-        chosen = np.sort(np.random.default_rng(0).permutation(len(items))[:n_map])
-        items = [items[i] for i in chosen]
-    return (means - center) @ axes, tuple(items)
+    placed, sessions_of = queries.placed_items(snapshot), queries.session_of_commit(snapshot)
+    shown = np.flatnonzero(np.isin(placed.category, state.ids))
+    if len(shown) > n_map:
+        shown = shown[np.sort(np.random.default_rng(0).permutation(len(shown))[:n_map])]
+    items = tuple(
+        MapItem(
+            queries.reference_of(snapshot, int(placed.rows[i])),
+            int(placed.category[i]),
+            sessions_of[int(placed.commit[i])],
+            float(x),
+            float(y),
+        )
+        for i, (x, y) in zip(shown, (placed.sketch[shown] - center) @ axes if len(shown) else (), strict=True)
+    )
+    return (means - center) @ axes, items
 
 
 def _axes(means: Array) -> tuple[Array, Array]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from vbcgcd.record import SessionRecord
 from vbcgcd.workspace.log.commits import SESSIONS, Commit, record_of
 from vbcgcd.workspace.queries.items import commit_counts
-from vbcgcd.workspace.snapshot import Snapshot
+from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
 from vbcgcd.workspace.values import CategoryCount, Changes, CommandInfo, SeedlingInfo
 
 __all__ = [
@@ -38,11 +38,15 @@ def labelled_sessions(snapshot: Snapshot) -> frozenset[int]:
 def category_growth(snapshot: Snapshot) -> tuple[CategoryCount, ...]:
     """Live categories after each session in effect, first to last."""
     labelled = labelled_sessions(snapshot)
+    live: dict[int, bool] = {}  # whether each live category is labelled
     counts = []
     for commit in snapshot.history.in_effect():
+        for values in commit.changes.get("categories", ()):
+            live.pop(values["id"], None)
+            if values["status"] == "live":
+                live[values["id"]] = values["birth"] in labelled
         if commit.command in SESSIONS:
-            live = snapshot.history.states[commit.number].live
-            n_labelled = sum(category.birth in labelled for category in live)
+            n_labelled = sum(live.values())
             counts.append(CategoryCount(commit.changes["session"], n_labelled, len(live) - n_labelled))
     return tuple(counts)
 
@@ -81,7 +85,7 @@ def list_changes(snapshot: Snapshot) -> Changes:
     last = next((c for c in reversed(effective) if c.command in SESSIONS), None)
     if last is None:
         return Changes(None, {}, {}, {}, {}, ())
-    before = history.states[state.trail[state.trail.index(last.number) - 1]]
+    before = history.state_at(state.trail[state.trail.index(last.number) - 1])
     since = [commit for commit in effective if commit.number >= last.number]
     old, new = before.categories, state.categories
     gains: dict[int, int] = {}
@@ -100,5 +104,10 @@ def list_changes(snapshot: Snapshot) -> Changes:
 
 
 def _command(snapshot: Snapshot, commit: Commit) -> CommandInfo:
-    undone = commit.number not in snapshot.state.trail and commit.command not in ("undo", "redo")
+    undone = commit.number not in _trail(snapshot) and commit.command not in ("undo", "redo")
     return CommandInfo(commit.number, commit.command, commit.time, commit.parameters, undone)
+
+
+@once_per_snapshot
+def _trail(snapshot: Snapshot) -> frozenset[int]:
+    return frozenset(snapshot.state.trail)

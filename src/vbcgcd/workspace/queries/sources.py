@@ -211,8 +211,9 @@ def stored_excerpts(snapshot: Snapshot) -> dict[int, list[Mapping[str, str]]]:
     """Excerpts that the commits in effect hold, by live or retired category."""
     excerpts: dict[int, list[Mapping[str, str]]] = {}
     for commit in snapshot.history.in_effect():
-        if EXCERPTS in commit.files:
-            for category, parts in snapshot.content(commit, EXCERPTS).by_category.items():
+        stored = snapshot.decoration(commit, EXCERPTS) if EXCERPTS in commit.files else None
+        if stored is not None:
+            for category, parts in stored.by_category.items():
                 excerpts.setdefault(snapshot.state.resolve(category), []).extend(parts)
     return excerpts
 
@@ -287,10 +288,10 @@ def _content(snapshot: Snapshot, number: int, reference: str, sources: bool) -> 
 def _from_excerpts(snapshot: Snapshot, commit: Commit) -> Mapping[str, ItemContent]:
     cache = _cache(snapshot).excerpts
     if commit.number not in cache:
-        stored = snapshot.content(commit, EXCERPTS).by_category if EXCERPTS in commit.files else {}
+        stored = snapshot.decoration(commit, EXCERPTS) if EXCERPTS in commit.files else None
         cache[commit.number] = {
             part["reference"]: ItemContent(part["reference"], part.get("text", ""), part.get("jpeg", ""))
-            for parts in stored.values()
+            for parts in ({} if stored is None else stored.by_category).values()
             for part in parts
         }
     return cache[commit.number]

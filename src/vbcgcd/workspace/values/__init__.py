@@ -5,6 +5,7 @@ from vbcgcd.workspace.values.results import (
     CategoryResult,
     ConfigResult,
     ExportResult,
+    RepairResult,
     ReportResult,
     UndoResult,
 )
@@ -38,6 +39,7 @@ __all__ = [
     "MapItem",
     "Overview",
     "Predictions",
+    "RepairResult",
     "ReportResult",
     "SeedlingInfo",
     "SourceInfo",

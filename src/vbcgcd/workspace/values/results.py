@@ -9,7 +9,15 @@ from typing import Any
 from vbcgcd.items import Failure
 from vbcgcd.record import plain
 
-__all__ = ["CategoryResult", "ConfigResult", "ExportResult", "ReportResult", "Result", "UndoResult"]
+__all__ = [
+    "CategoryResult",
+    "ConfigResult",
+    "ExportResult",
+    "RepairResult",
+    "ReportResult",
+    "Result",
+    "UndoResult",
+]
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,48 @@ class ExportResult(Result):
     path: str
     commits: int
     bytes: int
+
+
+@dataclass(frozen=True)
+class RepairResult(Result):
+    """Outcome of ``repair``: the last whole commit, and what became of the others.
+
+    Parameters
+    ----------
+    path : str
+    commit : int
+        The commit in effect now.
+    before : int or None
+        The commit that HEAD named; None if HEAD could not be read.
+    returned : tuple of int
+        Commits that are in effect again.
+    set_aside : tuple of str
+        What was moved out of the way, as it is called in the folder ``set-aside``.
+    lost : tuple of str
+        Files that only reports show, and that are missing or damaged.
+    rewritten : tuple of str
+        Files that were made anew: HEAD, workspace.json.
+
+    Examples
+    --------
+    >>> RepairResult("/data/flowers", 6, 7, (), ("000007-20260131T120000-0a1b2c",), (), ("HEAD",)).changed
+    True
+    >>> RepairResult("/data/flowers", 6, 6).changed
+    False
+    """
+
+    path: str
+    commit: int
+    before: int | None
+    returned: tuple[int, ...] = ()
+    set_aside: tuple[str, ...] = ()
+    lost: tuple[str, ...] = ()
+    rewritten: tuple[str, ...] = ()
+
+    @property
+    def changed(self) -> bool:
+        """Whether there was anything to repair."""
+        return bool(self.returned or self.set_aside or self.rewritten)
 
 
 @dataclass(frozen=True)
