@@ -28,13 +28,14 @@ def rounding():
 def check_same(value, expected, machine):
     """The same, or nearly equal numbers on a machine whose linear algebra rounds in another way.
 
-    "The same" allows for the last bits: exp and log of another NumPy, or on another processor, may differ.
+    "The same" allows for the last bits: exp and log of another NumPy, or on another processor, may differ, and
+    the error of exp(-100) is a hundred times that of -100.
     """
     assert value.dtype == expected.dtype
     if expected.dtype.kind != "f":
         np.testing.assert_array_equal(value, expected)
     elif np.array_equal(rounding(), machine):
-        np.testing.assert_allclose(value, expected, rtol=64 * np.finfo(expected.dtype).eps)
+        np.testing.assert_allclose(value, expected, rtol=512 * np.finfo(expected.dtype).eps)
     else:
         np.testing.assert_allclose(value, expected, rtol=1e-3, atol=1e-5)
 
