@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint format bench reference clean help
+.PHONY: demo test lint format bench torture soak reference clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -35,6 +35,12 @@ bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the rea
 	$(BIN)/python benchmarks/against_released.py
 	$(BIN)/python benchmarks/embedding_rate.py
 	$(BIN)/python benchmarks/finetune.py
+
+torture: $(VENV)/.dev   ## attack everything: kills, faults, damage, hostile input; a table of counts
+	OMP_NUM_THREADS=1 PYTHONPATH=benchmarks $(BIN)/python -m torture
+
+soak: $(VENV)/.dev   ## 2,000 sessions in one workspace
+	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 
 reference: $(VENV)/.dev   ## write docs/cli.md from the program
 	$(BIN)/python -m typer vbcgcd.cli utils docs --name vbcgcd --output docs/cli.md

@@ -160,17 +160,21 @@ def copies(rng: np.random.Generator, n: int) -> Counts:
             pid = _child(lambda p=path, f=folder: _write_names(p, f / "log", 0, 100_000))  # type: ignore[misc]
             try:
                 for _ in range(min(5, n - counts.total())):
-                    counts[_copied(path, folder / "copy")] += 1
+                    counts[_copied(path, folder / "copy", rng)] += 1
             finally:
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
     return counts
 
 
-def _copied(path: Path, copy: Path) -> str:
+def _copied(path: Path, copy: Path, rng: np.random.Generator) -> str:
     shutil.rmtree(copy, ignore_errors=True)
-    with contextlib.suppress(shutil.Error):  # files that were renamed meanwhile
-        shutil.copytree(path, copy)
+    copy.mkdir()
+    for name in rng.permutation(sorted(os.listdir(path))):  # in any order, and slowly
+        with contextlib.suppress(shutil.Error, FileNotFoundError):  # what was renamed meanwhile
+            copying = shutil.copytree if (path / name).is_dir() else shutil.copy2
+            copying(path / name, copy / name)
+        time.sleep(float(rng.uniform(0, 0.02)))
     outcome = UNCHANGED
     try:
         opened(copy).categories()

@@ -14,6 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from vbcgcd.workspace.log.asides import machine
+from vbcgcd.workspace.log.turn import TURN
+
 #: Kinds of calls, and the functions of each.
 KINDS: dict[str, tuple[str, ...]] = {
     "open": ("open",),
@@ -23,6 +26,10 @@ KINDS: dict[str, tuple[str, ...]] = {
     "mkdir": ("mkdir",),
     "unlink": ("unlink", "rmdir"),
 }
+
+
+#: A number that no process has.
+DEAD = 2**30
 
 
 class Killed(BaseException):
@@ -158,6 +165,11 @@ class Disk:
             return real(file, *args, **kwargs)
 
         return opening
+
+    def bury(self) -> None:
+        """Let nobody take this process, which lives on, for the one that was killed while it had a turn."""
+        for path in self.folder.rglob(TURN):
+            path.write_text(f"{machine()} {DEAD} 1")
 
     def lose_power(self, rng: np.random.Generator) -> None:
         """Forget some of what was not synced: renames, and the ends of files."""

@@ -21,7 +21,7 @@ FAULTS = (errno.EIO, errno.ENOSPC, errno.EDQUOT, errno.EMFILE)
 ALARMS = ("damaged", "restore", "repair", "create one")
 
 
-@attack("faults while writing", long=2000, short=80)
+@attack("faults while writing", long=4000, short=80)
 def writing(rng: np.random.Generator, n: int) -> Counts:
     """Each call of each kind of each command fails with each error; of more than ``n``, a random choice."""
     here, counts = world(), Counter[str]()

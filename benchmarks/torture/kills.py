@@ -43,6 +43,7 @@ def _killed_before(here: World, command: Command, step: int, target: Path) -> st
     here.copy(command.template, target)
     with Disk(target.parent, kill_at=step).between() as disk, contextlib.suppress(Killed):
         command.action(target)
+    disk.bury()
     where = f"{command.name} killed before call {step}"
     now = state(command, target, where)
     if not disk.dead or now not in (UNCHANGED, DONE):

@@ -31,6 +31,7 @@ def power_failures(rng: np.random.Generator, n: int) -> Counts:
             with Disk(target.parent, kill_at=step).between() as disk, contextlib.suppress(Killed):
                 command.action(target)
             disk.lose_power(rng)
+            disk.bury()
             where = f"{command.name}, power lost before call {step} of {calls[command.name]}"
             now = state(command, target, where)
             if now == UNCHANGED and not disk.dead:

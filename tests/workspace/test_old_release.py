@@ -28,8 +28,8 @@ def rounding():
 def check_same(value, expected, machine):
     """The same, or nearly equal numbers on a machine whose linear algebra rounds in another way.
 
-    "The same" allows for the last bits: exp and log of another NumPy, or on another processor, may differ, and
-    the error of exp(-100) is a hundred times that of -100.
+    "The same" allows for the last bits: exp and log of another NumPy, or on another processor, may differ,
+    and the error of exp(-100) is a hundred times that of -100.
     """
     assert value.dtype == expected.dtype
     if expected.dtype.kind != "f":

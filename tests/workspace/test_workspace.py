@@ -201,16 +201,15 @@ def test_tables_of_texts_work_from_end_to_end(tmp_path, words):
     assert samples[0][0].startswith("ucard")
 
 
-def test_killed_at_random_moments_it_is_whole():
-    told = run(BENCHMARKS / "kill_workspace.py", "--kills", 8)
-    assert "8 kills" in told
-    assert "whole after every one" in told
+def test_the_soak_measures_reads_sessions_and_memory(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    import soak
 
-
-def test_killed_before_every_step_on_the_disk_it_is_whole():
-    told = run(BENCHMARKS / "kill_workspace.py", "--steps", "--command", "merge")
-    assert "merge      before" in told
-    assert "merge      after" in told
+    first, last = soak.run(tmp_path / "w", 18, rows=12, marks=(4,))
+    assert (first.sessions, last.sessions) == (4, 18)
+    assert last.live >= 4
+    assert last.opening + last.categories < 5
+    assert (tmp_path / "w/packs/000001-000016").is_dir()
 
 
 def test_a_year_grows_only_by_what_is_new(tmp_path, monkeypatch, tree):

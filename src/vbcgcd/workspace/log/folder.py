@@ -85,6 +85,8 @@ def _build_inside(path: Path, fill: Callable[[Path], Any]) -> None:
             fill(aside)
             # The commits first: only one of several processes can give them their name.
             for part in sorted(aside.iterdir(), key=lambda p: (p.name == ABOUT, p.name != COMMITS)):
+                if part.name == ABOUT:
+                    sync()  # what makes it count must not be there before the rest
                 os.rename(part, path / part.name)
                 moved.append(path / part.name)
         except BaseException:
