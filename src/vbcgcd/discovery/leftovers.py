@@ -216,8 +216,8 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
 def _reliability(here: SessionRows, discovery: Discovery, past: dict[int, int], stream: Stream) -> Array:
     """Probability that each novel category stands for a class, array (K,)."""
     number = discovery.responsibility.shape[1]
-    if not number:
-        return np.zeros(0)
+    if not number or here.knowledge.novelty.geometry.within is None:  # a model of release 0.1.0 cannot tell
+        return np.ones(number)
     share = float(np.average(discovery.responsibility.sum(axis=1), weights=here.weight))
     share = float(np.clip(share, *SHARE_BOUNDS))
     state = MixtureState(discovery.responsibility.astype(np.float32), 0.0, 0.0, share)

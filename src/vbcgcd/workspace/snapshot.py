@@ -58,6 +58,8 @@ class Category:
         What a merged or split category became.
     parents : tuple of int
         What it was made from.
+    reliability : float
+        Probability that it stands for a class of its own: 1 where somebody named it or labelled its items.
 
     Examples
     --------
@@ -74,6 +76,7 @@ class Category:
     status: Status = "live"
     into: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
+    reliability: float = 1.0
 
     @property
     def live(self) -> bool:
@@ -82,7 +85,10 @@ class Category:
 
     def as_json(self) -> dict[str, Any]:
         """Plain values."""
-        return asdict(self)
+        values = asdict(self)
+        if self.reliability == 1:
+            del values["reliability"]
+        return values
 
     @classmethod
     def from_json(cls, values: Mapping[str, Any]) -> Category:
@@ -429,4 +435,10 @@ def once_per_snapshot(query: Callable[[Snapshot], Answer]) -> Callable[[Snapshot
 
 @once_per_snapshot
 def _knowledge(snapshot: Snapshot) -> Knowledge:
-    return replace(snapshot.base.knowledge, posterior=snapshot.posterior(), seedlings=snapshot.seedlings())
+    reliability = np.array([category.reliability for category in snapshot.state.live])
+    return replace(
+        snapshot.base.knowledge,
+        posterior=snapshot.posterior(),
+        seedlings=snapshot.seedlings(),
+        reliability=reliability,
+    )

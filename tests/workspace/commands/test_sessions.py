@@ -200,3 +200,29 @@ def test_a_record_has_the_rows_of_its_session(animals, blobs):
     assert {int(i): int((record.labels_ == i).sum()) for i in record.counts} == record.counts
     assert animals.sessions()[-1].labels_.size == 0
     assert SessionRecord.from_json(record.as_json()) == record
+
+
+def reliabilities(workspace):
+    return {category.id: category.reliability for category in workspace.snapshot().state.live}
+
+
+def test_found_categories_stay_as_sure_as_they_were_judged(animals, blobs):
+    before = reliabilities(animals)
+    assert [before[i] for i in (0, 1, 2)] == [1, 1, 1]
+    assert all(0 < before[i] < 1 for i in (3, 4))
+    predictions = animals.predict(blobs.probe, reject=0)
+    found = np.isin(predictions.category, [3, 4])
+    assert found.any()
+    most = np.array([before[i] for i in predictions.category.tolist()])
+    assert (predictions.probability <= most + 1e-6).all()
+    animals.learn(blobs.batch[:2], np.array([animals.categories()[3].name] * 2))
+    after = reliabilities(animals)
+    assert (after[3], after[4]) == (1, before[4])
+    animals.undo()
+    assert reliabilities(animals) == before
+
+
+def test_a_name_makes_a_found_category_sure(animals):
+    animals.rename(3, "fox")
+    assert reliabilities(animals)[3] == 1
+    assert reliabilities(animals)[4] < 1

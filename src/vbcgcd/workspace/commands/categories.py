@@ -45,7 +45,7 @@ def rename_draft(snapshot: Snapshot, key: Key, name: str) -> Draft:
     _check_free(snapshot.state, name, [category])
     return Draft(
         "rename",
-        changes={"categories": [replace(category, name=name, named_by="user").as_json()]},
+        changes={"categories": [replace(category, name=name, named_by="user", reliability=1.0).as_json()]},
         parameters={"category": category.id, "name": name},
         summary={"before": category.name},
     )
@@ -106,7 +106,7 @@ def split_draft(
     ]
     structure = knowledge.prior.structure
     posterior = knowledge.posterior_of(statistics_by_label(reduced, codes, n_parts, structure=structure))
-    after = replace(knowledge, posterior=posterior)
+    after = replace(knowledge, posterior=posterior, reliability=None)
     scores = score(after, batch.vectors, codes)
     table = assign(batch, scores, new_ids)
     retired = replace(whole, status="split", into=tuple(new_ids))

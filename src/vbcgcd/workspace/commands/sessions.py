@@ -111,6 +111,9 @@ def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_know
         rows = [*touched, *range(n_known, len(ids))]
         changes["posteriors"] = [ids[row] for row in rows]
         files = _segment(knowledge, rows, ids)
+        taught = [state.live[row] for row in np.unique(codes[codes < n_known]).tolist()]
+        sure = [replace(category, reliability=1.0) for category in taught if category.reliability < 1]
+        changes["categories"] = [category.as_json() for category in (*sure, *novel)]
     scores = score(knowledge, batch.vectors, codes)
     table = assign(batch, scores, ids)
     record = SessionRecord(
@@ -163,7 +166,14 @@ def discover_draft(
     ids, n_known = [*state.ids, *new_ids], len(state.ids)
     scores = _scores_of(outcome, ids)
     table = assign(batch, scores, ids)
-    novel = name_novel(state, knowledge, batch, table.category, new_ids, session)
+    novel = [
+        replace(category, reliability=float(reliability))
+        for category, reliability in zip(
+            name_novel(state, knowledge, batch, table.category, new_ids, session),
+            knowledge.reliabilities[n_known:],
+            strict=True,
+        )
+    ]
     touched = np.flatnonzero(knowledge.posterior.kappa[:n_known] != before.posterior.kappa).tolist()
     rows = [*touched, *range(n_known, len(ids))]
     record = replace(

@@ -103,6 +103,7 @@ _CATEGORY = record(
         "status": choice("live", "merged", "split", "dropped"),
         "into": list_of(_ID),
         "parents": list_of(_ID),
+        "reliability": number(0, 1),
     },
     required=("id", "name", "named_by", "birth", "status", "into", "parents"),
     closed=True,
