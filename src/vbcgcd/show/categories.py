@@ -50,7 +50,7 @@ def categories(
     """
     if not infos:
         return Text("No category matches." if total else "No categories yet.")
-    table = grid(">id", "**name", ">items", ">session", ">spread", "**nearest", "***typical items")
+    table = grid(">id", "**name", ">items", ">session", ">sure", ">spread", "**nearest", "***typical items")
     for info in infos:
         live = info.status == "live"
         samples = sample_line(info.samples, info.sample_texts, info.sample_sources)
@@ -60,6 +60,7 @@ def categories(
             info.name,
             f"{info.size:,}",
             str(info.birth),
+            _sure(info) if live else "",
             number(info.spread) if live else "",
             "" if info.nearest is None else f"{info.nearest} {info.nearest_name}",
             samples if live else _fate(info),
@@ -68,6 +69,8 @@ def categories(
     count = plural(total, "category", "categories")
     count = count if len(infos) == total else f"{len(infos):,} of {count}"
     legend = "session: the one that added it; spread: how widely its items scatter, usually near 1"
+    if any(info.reliability < 1 for info in infos):
+        legend += "; sure: how probably it is one category and a whole one (a name or labels settle it)"
     legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
     rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
     return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
@@ -169,6 +172,11 @@ def _head(info: CategoryInfo) -> Text:
     return Text.assemble((f"{info.id}  ", "dim"), (one_line(info.name), "bold"))
 
 
+def _sure(info: CategoryInfo) -> str:
+    """How probably it stands for a class, where nobody has said so."""
+    return f"{100 * info.reliability:.0f} %" if info.reliability < 1 else ""
+
+
 def _facts(view: CategoryView) -> Table:
     info = view.info
     by_session = ", ".join(f"{n:,} in session {session}" for session, n in view.by_session.items())
@@ -178,6 +186,7 @@ def _facts(view: CategoryView) -> Table:
             "named by": NAMED_BY.get(info.named_by, info.named_by),
             "added in": f"session {info.birth}",
             "items": f"{info.size:,}" + (f" ({by_session})" if by_session else ""),
+            "sure": _sure(info),
             "spread": number(info.spread),
             "nearest": "" if info.nearest is None else nearest,
             "made from": series([str(parent) for parent in info.parents]),

@@ -153,6 +153,7 @@ def _info(category: Category, size: int, **further: Any) -> CategoryInfo:
         size=size,
         into=category.into,
         parents=category.parents,
+        reliability=round(category.reliability, 4),
         **further,
     )
 

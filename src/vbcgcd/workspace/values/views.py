@@ -59,6 +59,8 @@ class CategoryInfo(Result):
         Source of each of them: references of different sources may be the same.
     into, parents : tuple of int
         What it became, and what it was made from.
+    reliability : float
+        Probability that it stands for a class of its own: 1 if somebody named it or labelled its items.
 
     Examples
     --------
@@ -84,6 +86,7 @@ class CategoryInfo(Result):
     sample_sources: tuple[str, ...] = ()
     into: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
+    reliability: float = 1.0
 
 
 @dataclass(frozen=True)
