@@ -1,5 +1,6 @@
 """Small models made on the spot: vision transformers under the names of DINO and DINOv2, in plain torch."""
 
+import json
 import math
 import os
 import socket
@@ -141,3 +142,114 @@ def original_vit(
 def make_original():
     """Function **shape -> module whose forward gives the CLS token."""
     return original_vit
+
+
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "my",
+    "card",
+    "was",
+    "stolen",
+    "what",
+    "is",
+    "the",
+    "balance",
+    "[MASK]",
+]
+
+
+def word_tokenizer(*, special=True):
+    """A tokenizer of whole words, with [CLS] and [SEP] around a text."""
+    tokenizers = pytest.importorskip("tokenizers")
+    tokenizer = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: i for i, word in enumerate(WORDS)}, unk_token="[UNK]")
+    )
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    if special:
+        tokenizer.post_processor = tokenizers.processors.TemplateProcessing(
+            single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
+        )
+    return tokenizer
+
+
+@pytest.fixture(scope="session")
+def bert_folder(tmp_path_factory):
+    """A folder with a tiny sentence model of the BERT family: 2 layers, 8 dimensions, 2 heads."""
+    from safetensors.numpy import save_file
+
+    folder = tmp_path_factory.mktemp("bert") / "tiny"
+    (folder / "1_Pooling").mkdir(parents=True)
+    rng, dim, wide = np.random.default_rng(0), 8, 12
+
+    def dense(name, out, width):
+        return {
+            f"{name}.weight": rng.normal(size=(out, width) if width else out),
+            f"{name}.bias": rng.normal(size=out),
+        }
+
+    tensors = {
+        "embeddings.word_embeddings.weight": rng.normal(size=(len(WORDS), dim)),
+        "embeddings.position_embeddings.weight": rng.normal(size=(10, dim)),
+        "embeddings.token_type_embeddings.weight": rng.normal(size=(2, dim)),
+        **dense("embeddings.LayerNorm", dim, 0),
+        **dense("pooler.dense", dim, dim),
+    }
+    for number in range(2):
+        base = f"encoder.layer.{number}"
+        for part in ("query", "key", "value"):
+            tensors |= dense(f"{base}.attention.self.{part}", dim, dim)
+        tensors |= dense(f"{base}.attention.output.dense", dim, dim)
+        tensors |= dense(f"{base}.attention.output.LayerNorm", dim, 0)
+        tensors |= dense(f"{base}.intermediate.dense", wide, dim)
+        tensors |= dense(f"{base}.output.dense", dim, wide) | dense(f"{base}.output.LayerNorm", dim, 0)
+    arrays = {name: array.astype(np.float32) for name, array in tensors.items()}
+    arrays["embeddings.position_ids"] = np.arange(10)[None]
+    save_file(arrays, folder / "model.safetensors")
+    config = {
+        "model_type": "bert",
+        "architectures": ["BertModel"],
+        "hidden_act": "gelu",
+        "hidden_size": dim,
+        "intermediate_size": wide,
+        "layer_norm_eps": 1e-12,
+        "max_position_embeddings": 10,
+        "num_attention_heads": 2,
+        "num_hidden_layers": 2,
+        "type_vocab_size": 2,
+        "vocab_size": len(WORDS),
+    }
+    kinds = {"": "Transformer", "1_Pooling": "Pooling", "2_Normalize": "Normalize"}
+    modules = [
+        {"idx": i, "name": str(i), "path": path, "type": f"sentence_transformers.models.{kind}"}
+        for i, (path, kind) in enumerate(kinds.items())
+    ]
+    pooling = {"word_embedding_dimension": dim, "pooling_mode_mean_tokens": True}
+    for name, values in {
+        "config.json": config,
+        "modules.json": modules,
+        "sentence_bert_config.json": {"max_seq_length": 10},
+        "1_Pooling/config.json": pooling,
+    }.items():
+        (folder / name).write_text(json.dumps(values))
+    word_tokenizer().save(str(folder / "tokenizer.json"))
+    return folder
+
+
+@pytest.fixture
+def static_folder(tmp_path):
+    """Function **tensors -> a folder of static embeddings of three dimensions; ``vectors`` replaces them."""
+    from safetensors.numpy import save_file
+
+    def make(**tensors):
+        folder = tmp_path / "static"
+        folder.mkdir(exist_ok=True)
+        vectors = np.random.default_rng(1).normal(size=(len(WORDS), 3)).astype(np.float32)
+        save_file({"embeddings": vectors, **tensors}, folder / "model.safetensors")
+        (folder / "config.json").write_text(json.dumps({"model_type": "model2vec", "normalize": True}))
+        word_tokenizer(special=False).save(str(folder / "tokenizer.json"))
+        return folder
+
+    return make

