@@ -60,7 +60,7 @@ class RandomFeatures:
     Examples
     --------
     >>> import numpy as np
-    >>> features = RandomFeatures(seed=0, dim=2, size=1000)
+    >>> features = RandomFeatures(seed=0, dim=2, size=10_000)
     >>> phi = features(np.array([[3.0, 0.0], [0.0, 1.0]]))
     >>> print(np.round(phi @ phi.T, 1))
     [[1.  0.3]
