@@ -19,7 +19,6 @@ from vbcgcd.discovery.knowledge import (
     Knowledge,
     is_rejected,
     learn_more,
-    log_probabilities,
     write_model,
 )
 from vbcgcd.discovery.options import Options, check_n_novel, check_reject, init_from, parameters_of
@@ -262,7 +261,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         array(['a', 'b'], dtype='<U1')
         """
         reduced = self._reduced(X)
-        labels = np.asarray(self.classes_[self.knowledge_.classifier.predict(reduced, self.posterior_)])
+        labels = np.asarray(self.classes_[self.knowledge_.predict(reduced)])
         rate = check_reject(reject)
         if rate is None:
             return labels
@@ -271,7 +270,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict_log_proba(self, X: Any) -> Array:
         """Log-probability of each category, array (N, K): calibrated, with equal prior weights."""
-        return log_probabilities(self._log_density(X), self.temperature_)
+        return self._known.log_probabilities(self._reduced(X))
 
     def predict_proba(self, X: Any) -> Array:
         """Probability of each category, array (N, K): calibrated, with equal prior weights."""
@@ -279,7 +278,8 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def score_samples(self, X: Any) -> Array:
         """Log-density of each row under the equal mixture of all categories (reduced space), array (N,)."""
-        density = self._log_density(X)
+        reduced = self._reduced(X)
+        density = self.knowledge_.classifier.log_density(reduced, self.posterior_)
         return np.asarray(np.logaddexp.reduce(density, axis=1) - np.log(density.shape[1]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -367,12 +367,9 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the posteriors: what a category costs, times their number."""
-        return self.posterior_.nbytes
-
-    def _log_density(self, X: Any) -> Array:
-        reduced = self._reduced(X)
-        return self.knowledge_.classifier.log_density(reduced, self.posterior_)
+        """Bytes of the posteriors: what a category costs, times their number; and those of the head."""
+        head = self._known.head
+        return self.posterior_.nbytes + (0 if head is None else head.nbytes)
 
     @property
     def _known(self) -> Knowledge:

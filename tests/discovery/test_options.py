@@ -29,6 +29,8 @@ WRONG = {
     "predictive": ("laplace", None),
     "metric": ("cosine", None),
     "log_determinant": ("no", None),
+    "head": ("linear", True, 3000),
+    "head_features": (0, 1.5, None),
     "dtype": ("float16", np.float32),
     "random_state": (-1, 0.5, "seed"),
 }

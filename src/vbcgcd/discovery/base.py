@@ -30,6 +30,8 @@ from vbcgcd.discovery.calibrate import (
     calibrate_kind,
 )
 from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.head import Head
+from vbcgcd.discovery.head_choice import choose_head
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.magnitude import is_reached
 from vbcgcd.discovery.options import Options
@@ -125,7 +127,13 @@ class _Base:
             float((self.sizes.std() / self.sizes.mean()) ** 2),
             self._price(geometry),
             margin,
+            head=self._head(prior),
         )
+
+    def _head(self, prior: Prior) -> Head | None:
+        if self.options.head is None or len(self.sizes) < 2:
+            return None
+        return choose_head(self.rows, self.codes, self.reducer, prior, self.options)
 
     def _held_out_calibration(self, calibrated: CalibratedGeometry) -> CalibratedGeometry:
         """Calibrated anew on rows that neither their category nor the projection was learned from.

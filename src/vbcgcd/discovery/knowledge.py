@@ -28,11 +28,13 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.head import Head
 from vbcgcd.discovery.magnitude import check_reach
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
+from vbcgcd.discovery.strategies import one_hot
 from vbcgcd.discovery.worth import Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
@@ -88,6 +90,8 @@ class Knowledge:
     reliability : array (K,) or None
         Probability that each category stands for a class: 1 for labelled ones, less for those that were
         found; None where all are 1.
+    head : Head or None
+        A second opinion on the category of a row; None where the Gaussians decide alone.
     """
 
     reducer: Reducer
@@ -101,6 +105,7 @@ class Knowledge:
     margin: float
     seedlings: Seedlings | None = None
     reliability: Array | None = None
+    head: Head | None = None
 
     @property
     def reliabilities(self) -> Array:
@@ -140,8 +145,36 @@ class Knowledge:
         check_finite("The posterior of a category", posterior.mean, posterior.factor)
         return posterior
 
-    def extended(self, posterior: Posterior | None, reliability: Array | None = None) -> Knowledge:
-        """With these categories appended, which stand for classes this probably, surely where it is None."""
+    def log_probabilities(self, reduced: Array, density: Array | None = None) -> Array:
+        """Calibrated log-probabilities of the categories for reduced embeddings, array (N, K).
+
+        Parameters
+        ----------
+        reduced : array (N, D)
+        density : array (N, K), optional
+            Log-densities under the Gaussians, where they are known already.
+        """
+        if density is None:
+            density = self.classifier.log_density(reduced, self.posterior)
+        if self.head is None:
+            return log_probabilities(density, self.temperature)
+        return self.head.log_probabilities(reduced, density)
+
+    def predict(self, reduced: Array) -> Array:
+        """Position of the most probable category of each reduced embedding, int array (N,)."""
+        if self.head is None:
+            return self.classifier.predict(reduced, self.posterior)
+        starts = range(0, len(reduced), CHUNK_ROWS)
+        parts = [self.log_probabilities(reduced[i : i + CHUNK_ROWS]).argmax(axis=1) for i in starts]
+        return np.concatenate([np.empty(0, dtype=np.intp), *parts])
+
+    def extended(
+        self, posterior: Posterior | None, reliability: Array | None = None, head: Head | None = None
+    ) -> Knowledge:
+        """With these categories appended, which stand for classes this probably, surely where it is None.
+
+        The head is the one that knows them.
+        """
         if posterior is None:
             return self
         if reliability is None:
@@ -150,6 +183,7 @@ class Knowledge:
             self,
             posterior=Posterior.concatenate([self.posterior, posterior]),
             reliability=np.concatenate([self.reliabilities, reliability]),
+            head=head,
         )
 
     def absorbed(self, reduced: Array, codes: Array, weight: Array | None = None) -> Knowledge:
@@ -162,7 +196,12 @@ class Knowledge:
             reduced, part, len(touched), weight=weight, structure=self.prior.structure
         )
         before = recover_statistics(self.prior, self.posterior.take(touched))
-        return replace(self, posterior=self.posterior.replaced(touched, self.posterior_of(before + extra)))
+        head = self.head
+        if head is not None:
+            belongs = one_hot(codes, len(self.posterior))
+            head = head.taught(reduced, belongs if weight is None else belongs * weight[:, None])
+        posterior = self.posterior.replaced(touched, self.posterior_of(before + extra))
+        return replace(self, posterior=posterior, head=head)
 
 
 @one_thread()
@@ -192,7 +231,10 @@ def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_kno
         return knowledge
     part = np.where(codes >= n_known, codes - n_known, -1)
     statistics = statistics_by_label(reduced, part, n_novel, structure=knowledge.prior.structure)
-    return knowledge.extended(knowledge.posterior_of(statistics))
+    head = knowledge.head
+    if head is not None:
+        head = head.extended(reduced, one_hot(part, n_novel))
+    return knowledge.extended(knowledge.posterior_of(statistics), head=head)
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,8 +303,7 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
     parts = []
     for start in range(0, len(embeddings), CHUNK_ROWS):
         reduced = knowledge.reduced(embeddings[start : start + CHUNK_ROWS])
-        density = knowledge.classifier.log_density(reduced, knowledge.posterior)
-        log_probability = log_probabilities(density, knowledge.temperature)
+        log_probability = knowledge.log_probabilities(reduced)
         novelty = knowledge.novelty_of(reduced)
         chosen = None if own is None else own[start : start + CHUNK_ROWS]
         best, second = top_two(log_probability, chosen)
@@ -317,6 +358,8 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         arrays["price.outliers"] = knowledge.price.outliers
     if knowledge.seedlings is not None:
         arrays |= knowledge.seedlings.arrays()
+    if knowledge.head is not None:
+        arrays |= knowledge.head.arrays()
     state = {
         "classes": classes.tolist(),
         "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
@@ -371,6 +414,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         state["margin"] if "margin" in state else usual_margin(state["geometry"]["sharpness"]),
         Seedlings.from_arrays(arrays, prior.structure),
         arrays.get("reliability"),
+        Head.from_arrays(arrays),
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

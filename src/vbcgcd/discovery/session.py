@@ -27,7 +27,7 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.count import COUNTERS, CountProblem, given
 from vbcgcd.discovery.geometry import is_flagged
-from vbcgcd.discovery.knowledge import Knowledge, gather, log_probabilities
+from vbcgcd.discovery.knowledge import Knowledge, gather
 from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
@@ -167,7 +167,10 @@ def run_session(
     if leftovers is not None:
         knowledge = replace(knowledge, seedlings=seedlings)
     reliability = None if leftovers is None else leftovers.reliability
-    return knowledge.extended(fit.posterior, reliability), record
+    head = knowledge.head
+    if head is not None:  # of a seedling that becomes a category, it learns this session's rows alone
+        head = head.extended(here.rows, here.weighted(discovery.teaching))
+    return knowledge.extended(fit.posterior, reliability, head), record
 
 
 def _discover(
@@ -234,7 +237,7 @@ def _preferred(responsibility: Array) -> Array:
 
 def _probabilities(here: SessionRows, responsibility: Array) -> Array:
     """Probability of each known and each novel category for each row, float32 array (N, K)."""
-    known = log_probabilities(here.known_density, here.knowledge.temperature)
+    known = here.knowledge.log_probabilities(here.rows, here.known_density)
     rest = np.clip(1 - responsibility.sum(axis=1, keepdims=True), 0, 1)
     return np.hstack([np.exp(known) * rest, responsibility]).astype(np.float32)
 

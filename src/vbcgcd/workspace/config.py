@@ -43,7 +43,7 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         embedder_options : dict
             Further options of ``vbcgcd.embed.embedder``, such as ``device``.
         model : dict
-            Options of `CategoryDiscoverer`.
+            Options of `CategoryDiscoverer`, except ``head``.
         reject : float or None
             Share of items of known categories that ``predict`` may reject wrongly; None rejects nothing.
         names : {"auto", "number"}
@@ -98,4 +98,9 @@ def _check(name: str, value: Any) -> None:
                 f"{', '.join(options)}.",
                 option="model",
             )
-        Options(**value)
+        if Options(**value).head is not None:
+            raise InputError(
+                f"A workspace has no head, got head={value['head']!r}: its Gram matrix would be written with "
+                "every session. Leave head out, or use CategoryDiscoverer.",
+                option="model",
+            )

@@ -1,0 +1,111 @@
+"""The head: a second opinion on the category of a row, beside the Gaussians.
+
+A Gaussian for each category describes where its rows lie; a ridge regression on random features
+(`vbcgcd.bayes.ridge`) tells categories apart where they touch. Both are added:
+
+    log p_k(z) = T log N(z; category k) + weight score_k(z) + constant
+
+The temperature T, the weight and the ridge are chosen together on labelled rows that are left out
+(`vbcgcd.discovery.head_choice`). Novelty, refusal, reliability and the search for novel categories remain the
+Gaussians'.
+"""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vbcgcd.bayes import log_normalise
+from vbcgcd.bayes.ridge import RandomFeatures, RidgeStatistics, ridge_statistics, ridge_weights
+
+Array = NDArray[Any]
+
+__all__ = ["Head"]
+
+
+@dataclass(frozen=True, eq=False)
+class Head:
+    """A ridge regression and how it is added to the Gaussians. It keeps sums, no rows.
+
+    Parameters
+    ----------
+    features : RandomFeatures
+    statistics : RidgeStatistics
+        Of all categories, in order of birth.
+    ridge : float
+        Penalty as a share of the trace of the Gram matrix.
+    weight : float
+        What scores are multiplied by, in nats.
+    temperature : float
+        What log-densities are multiplied by beside it.
+    """
+
+    features: RandomFeatures
+    statistics: RidgeStatistics
+    ridge: float
+    weight: float
+    temperature: float
+
+    @functools.cached_property
+    def weights(self) -> Array:
+        """The regression, array (F, K); solved when it is first asked for."""
+        return ridge_weights(self.statistics, self.ridge)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes that are kept between sessions."""
+        return self.statistics.nbytes
+
+    def scores(self, reduced: Array) -> Array:
+        """Score of each category for reduced embeddings (N, D): near 1 for the own one, array (N, K)."""
+        features = self.features(reduced)
+        return np.asarray(features @ self.weights.astype(features.dtype, copy=False), dtype=np.float64)
+
+    def log_probabilities(self, reduced: Array, density: Array) -> Array:
+        """Calibrated log-probabilities of both, array (N, K).
+
+        Parameters
+        ----------
+        reduced : array (N, D)
+        density : array (N, K)
+            Log-densities under the Gaussians.
+        """
+        return log_normalise(self.temperature * density + self.weight * self.scores(reduced))
+
+    def taught(self, reduced: Array, responsibility: Array) -> Head:
+        """With further rows of the categories that it has; ``responsibility`` is an array (N, K)."""
+        more = ridge_statistics(self.features, reduced, responsibility, self.statistics.row_weight)
+        return replace(self, statistics=self.statistics + more)
+
+    def extended(self, reduced: Array, responsibility: Array) -> Head:
+        """With further categories, which learn from rows by their responsibilities (N, P)."""
+        if not responsibility.shape[1]:
+            return self
+        born = ridge_statistics(self.features, reduced, responsibility)
+        return replace(self, statistics=self.statistics.extended(born))
+
+    def arrays(self) -> dict[str, Array]:
+        """Named arrays, for the disk."""
+        return {
+            "head.gram": self.statistics.gram,
+            "head.sums": self.statistics.sums,
+            "head.row_weight": self.statistics.row_weight,
+            "head.settings": np.array([self.ridge, self.weight, self.temperature]),
+            "head.features": np.array([self.features.seed, self.features.dim, self.features.size]),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, Array]) -> Head | None:
+        """What `arrays` named; None where there is nothing."""
+        if "head.settings" not in arrays:
+            return None
+        statistics = RidgeStatistics(*(arrays[f"head.{name}"] for name in ("gram", "sums", "row_weight")))
+        return cls(
+            RandomFeatures(*map(int, arrays["head.features"])),
+            statistics,
+            *map(float, arrays["head.settings"]),
+        )
