@@ -151,7 +151,9 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
         with safe_open(str(path), framework="numpy") as archive:
             meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if os.path.exists(path):
+            raise DiskError.reading(path, error) from None
         raise MissingFileError(f"There is no file {path}.") from None
     except (SafetensorError, IsADirectoryError, json.JSONDecodeError) as error:
         raise InputError(
