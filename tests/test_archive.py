@@ -155,3 +155,18 @@ def test_a_link_stays_a_link(tmp_path):
     write_archive(link, "kind", 1, {"x": np.ones(2)}, {})
     assert link.is_symlink()
     np.testing.assert_array_equal(read_archive(target, "kind", 1)[0]["x"], [1, 1])
+
+
+def test_too_many_open_files_are_not_a_missing_file(tmp_path, monkeypatch):
+    """The library that reads the archive calls every failure to open it a missing file."""
+    write_archive(tmp_path / "x", "thing", 1, {"a": np.ones(2)}, {})
+
+    def refuse(*args, **kwargs):
+        raise FileNotFoundError("No such file or directory")
+
+    monkeypatch.setattr("vbcgcd.archive.safe_open", refuse)
+    with pytest.raises(DiskError):
+        read_archive(tmp_path / "x", "thing", 1)
+    monkeypatch.undo()
+    with pytest.raises(MissingFileError):
+        read_archive(tmp_path / "y", "thing", 1)

@@ -152,7 +152,9 @@ def read_archive(path: str | os.PathLike[str], kind: str, version: int) -> tuple
         with safe_open(utf8_path(path), framework="numpy") as archive:
             meta = json.loads((archive.metadata() or {}).get(META, "{}"))
             arrays = {name: archive.get_tensor(name) for name in archive.keys()}  # noqa: SIM118
-    except FileNotFoundError:
+    except FileNotFoundError as error:
+        if os.path.exists(path):
+            raise DiskError.reading(path, error) from None
         raise MissingFileError(f"There is no file {path}.") from None
     except InputError:
         raise

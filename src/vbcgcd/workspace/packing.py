@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,12 +16,13 @@ from vbcgcd.workspace.log.disk import digest, read_file
 from vbcgcd.workspace.log.files import SAMPLE, TABLE
 from vbcgcd.workspace.log.packs import FAN, RECORDS, Pack, join_records, wanted
 from vbcgcd.workspace.log.rows import Positions, Rows
+from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.snapshot import Snapshot
 
 #: Seconds that a command spends at most on packs, once it has packed something.
 SECONDS = 0.3
 
-__all__ = ["assigned_rows", "coarse_positions", "pack"]
+__all__ = ["assigned_rows", "coarse_positions", "pack", "pack_all"]
 
 
 def assigned_rows(snapshot: Snapshot) -> list[Rows]:
@@ -108,6 +111,13 @@ def pack(snapshot: Snapshot, *, seconds: float = SECONDS) -> None:
     except (OSError, VbcgcdError):
         return
     _forget(snapshot, ranges[-1][1] if ranges else 0)
+
+
+def pack_all(path: Path) -> None:
+    """Write all packs that are missing in the workspace at ``path``, however long it takes."""
+    store = Store(path)
+    with store.writer("pack"):
+        pack(Snapshot(store).refresh(), seconds=math.inf)
 
 
 def _missing(snapshot: Snapshot, ranges: list[tuple[int, int]]) -> list[tuple[int, int]]:

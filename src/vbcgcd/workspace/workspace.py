@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from vbcgcd.workspace.log.folder import open_created
 from vbcgcd.workspace.log.repair import repair
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to
-from vbcgcd.workspace.packing import pack
+from vbcgcd.workspace.packing import pack, pack_all
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
@@ -149,16 +148,9 @@ class Workspace:
 
     @classmethod
     def repair(cls, path: PathLike) -> values.RepairResult:
-        """Return to the last whole commit of a workspace that does not open, or that was restored in part.
-
-        Commits that are whole and continue the one that HEAD names are in effect again, wherever they are;
-        what is damaged is moved to the folder ``set-aside``. Nothing is deleted.
-        """
-        folder = Path(path).absolute()
-        result = repair(folder)
-        store = Store(folder)
-        with store.writer("repair"):
-            pack(Snapshot(store).refresh(), seconds=math.inf)
+        """Return to the last whole commit; what is damaged goes to the folder ``set-aside``."""
+        result = repair(Path(path).absolute())
+        pack_all(Path(result.path))
         return result
 
     def learn(

@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
+from vbcgcd.workspace.history import Category, History
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.queries.categories import find_category
-from vbcgcd.workspace.snapshot import Category, History
 
 
 def commit(history, command, **changes):
