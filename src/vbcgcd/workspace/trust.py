@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,7 @@ from typing import Any
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError, MissingFileError
 from vbcgcd.workspace.log.commits import LOCAL, Commit
-from vbcgcd.workspace.log.disk import to_json
+from vbcgcd.workspace.log.disk import to_json, write_synced
 from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
 
 #: Embedders that are installed with the package: they read nothing else and need no network.
@@ -34,7 +33,15 @@ LARGEST = 4096
 #: Stands for all commits: nothing that the workspace names is trusted.
 _ALL = 2**63
 
-__all__ = ["Trust", "check_embedder_setting", "read_trust", "relocated", "trust_of", "write_trust"]
+__all__ = [
+    "Trust",
+    "add_trust",
+    "check_embedder_setting",
+    "read_trust",
+    "relocated",
+    "trust_of",
+    "write_trust",
+]
 
 
 @dataclass(frozen=True)
@@ -57,6 +64,10 @@ class Trust:
 
     imported: int = 0
     places: Mapping[str, str] = field(default_factory=dict)
+
+    def as_bytes(self) -> bytes:
+        """The content of ``local.json``."""
+        return to_json({"imported": self.imported, "places": dict(self.places)})
 
     def place_of(self, path: str, commit: int) -> str | None:
         """Where to look for the source of a commit; None if it must not be opened."""
@@ -88,9 +99,17 @@ def write_trust(folder: Path, trust: Trust) -> None:
     """Replace ``local.json`` whole; only its owner can read it, since it names the user's files."""
     path = folder / LOCAL
     try:
-        with atomic_file(path) as file:
-            file.write(to_json({"imported": trust.imported, "places": dict(trust.places)}))
-        path.chmod(stat.S_IRUSR | stat.S_IWUSR)
+        with atomic_file(path, private=True) as file:
+            file.write(trust.as_bytes())
+    except OSError as error:
+        raise DiskError.writing(path, error) from None
+
+
+def add_trust(folder: Path, trust: Trust) -> None:
+    """Write ``local.json`` into a folder that is still being made: if this fails, nothing has been done."""
+    path = folder / LOCAL
+    try:
+        write_synced(path, trust.as_bytes())
     except OSError as error:
         raise DiskError.writing(path, error) from None
 

@@ -17,7 +17,7 @@ from vbcgcd.workspace.log.disk import RESTORE
 from vbcgcd.workspace.log.folder import check_vacant
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import import_from
-from vbcgcd.workspace.trust import Trust, write_trust
+from vbcgcd.workspace.trust import Trust, add_trust
 
 __all__ = ["import_workspace"]
 
@@ -47,7 +47,7 @@ def import_workspace(file: Path, path: Path, *, trust: bool = False) -> None:
         snapshot = check_records(store)
         check_contents(snapshot)
         if not trust:
-            write_trust(store.path, Trust(imported=snapshot.head.number))
+            add_trust(store.path, Trust(imported=snapshot.head.number))
 
     if not file.is_file():
         raise MissingFileError(f"There is no file {file}.")
