@@ -108,7 +108,7 @@ def test_the_lock_pins_every_development_package_with_hashes():
     extras = project["optional-dependencies"]
     wanted = [
         *project["dependencies"],
-        *(p for name, part in extras.items() if name != "rivals" for p in part),  # dev has the small one alone
+        *(p for name, part in extras.items() if name != "rivals" for p in part),  # dev has a small one
     ]
     names = {re.match(r"[A-Za-z0-9.-]+", line)[0].lower() for line in wanted} - {"vbcgcd"}
     assert names <= pinned
