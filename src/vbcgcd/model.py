@@ -28,6 +28,7 @@ from vbcgcd.discovery.sound import read_sound_model
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
+from vbcgcd.row_by_row import RowByRow
 from vbcgcd.validation import check_labels, check_rows, check_weight
 
 Array = NDArray[Any]
@@ -52,7 +53,7 @@ class _NotFitted(NotFittedError, SklearnNotFittedError):  # type: ignore[misc]
     """Ours and scikit-learn's, so that either can be caught."""
 
 
-class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Learn labelled categories, discover novel ones in unlabelled sessions, forget nothing.
 
     Each category is a Gaussian with a Normal-inverse-Wishart posterior in a reduced space that is calibrated
@@ -174,7 +175,7 @@ class CategoryDiscoverer(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = check_rows(self, X)
         weight = check_weight(sample_weight, len(rows))
         n_novel = check_n_novel(n_novel, len(rows))
-        session = self.n_sessions_ + 1
+        session = max(self.n_sessions_, int(self.births_.max())) + 1  # rows observed one by one are one
 
         def labels_of(n_novel: int) -> Array:
             return appended(self.classes_, new_labels(self.classes_, n_novel, self.n_discovered_))

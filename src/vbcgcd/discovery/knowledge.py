@@ -35,6 +35,7 @@ from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.strategies import one_hot
+from vbcgcd.discovery.watch import Watch
 from vbcgcd.discovery.worth import Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
@@ -92,6 +93,8 @@ class Knowledge:
         found; None where all are 1.
     head : Head or None
         A second opinion on the category of a row; None where the Gaussians decide alone.
+    watch : Watch or None
+        What is remembered of rows that came one by one; None where none did.
     """
 
     reducer: Reducer
@@ -106,6 +109,7 @@ class Knowledge:
     seedlings: Seedlings | None = None
     reliability: Array | None = None
     head: Head | None = None
+    watch: Watch | None = None
 
     @property
     def reliabilities(self) -> Array:
@@ -379,6 +383,8 @@ def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> 
         "price": None if knowledge.price is None else knowledge.price.per_row,
         "values": values,
     }
+    if knowledge.watch is not None:
+        state["watch"] = plain(knowledge.watch)
     return arrays, state
 
 
@@ -415,6 +421,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         Seedlings.from_arrays(arrays, prior.structure),
         arrays.get("reliability"),
         Head.from_arrays(arrays),
+        Watch(**state["watch"]) if state.get("watch") else None,
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

@@ -65,7 +65,7 @@ LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["Evidence", "Stream", "Worth", "clearness", "worths"]
+__all__ = ["Evidence", "Stream", "Worth", "chance_of", "clearness", "worths"]
 
 
 class Worth(NamedTuple):
@@ -152,7 +152,7 @@ class Stream:
     @property
     def chance(self) -> float:
         """Rows that chance brings together: those that pay the price of being picked."""
-        return PICKED * float(np.log(max(self.mixture.total, 2.0))) / self.margin
+        return chance_of(self.mixture.total, self.margin)
 
     @property
     def labelled_variance(self) -> float:
@@ -209,6 +209,11 @@ class Stream:
             even,
             _chance(len(rows), cool.known_similarity.shape[1]),
         )
+
+
+def chance_of(n_rows: float, margin: float) -> float:
+    """Rows that chance brings together among so many."""
+    return PICKED * float(np.log(max(n_rows, 2.0))) / margin
 
 
 def worths(mixture: Mixture, state: MixtureState, part: Array, chance: float, *, even: bool = False) -> Worth:
