@@ -249,6 +249,7 @@ def test_a_text_of_ten_megabytes_is_taken_and_shown_cut(run, letters, place):
 
 def test_other_embedders_are_refused(run, letters, tree, place, monkeypatch):
     np.savez(place / "other.npz", x=np.ones((3, 6)), embedder="minilm", fingerprint="f" * 32)
+    (place / "new.csv").write_text("text\nnever embedded before\nnor was this\n")
     before = tree(place)
     message = run("discover", "../other.npz", code=2).stderr
     assert "This workspace is for texts" in message
@@ -258,7 +259,7 @@ def test_other_embedders_are_refused(run, letters, tree, place, monkeypatch):
         name, kind, fingerprint, batch_size, dimension = "other", "text", "other-1", 64, 6
 
     other = Other()
-    message = run("discover", "../batch.csv", "--again", code=2).stderr
+    message = run("discover", "../new.csv", code=2).stderr
     assert "was made with the embedder 'words'" in message
     assert tree(place) == before
 
