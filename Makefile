@@ -31,6 +31,8 @@ bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the rea
 	$(BIN)/python benchmarks/mixes.py
 	$(BIN)/python benchmarks/streams.py
 	$(BIN)/python benchmarks/judge.py
+	$(BIN)/python benchmarks/head.py
+	$(BIN)/python benchmarks/observe.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/against_released.py
 	$(BIN)/python benchmarks/embedding_rate.py
