@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import column_or_1d, validate_data
 
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.errors import InputError, NumericalError
@@ -40,6 +38,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     InputError
         Empty, not two-dimensional, not numeric, of another width than in ``fit``, or not finite.
     """
+    from sklearn.utils.validation import validate_data
+
     X = _to_numpy(X)
     try:
         rows = validate_data(
@@ -55,6 +55,8 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
 
 def check_labels(y: Any, n_rows: int) -> Array:
     """One-dimensional array of labels, one for each row."""
+    from sklearn.utils.multiclass import check_classification_targets
+
     if y is None:
         raise InputError(
             "This model requires y to be passed, but the target y is None; give one label for each row."
@@ -83,6 +85,8 @@ def check_labels(y: Any, n_rows: int) -> Array:
 
 
 def _label_array(y: Any) -> Array:
+    from sklearn.utils.validation import column_or_1d
+
     y = _to_numpy(y)
     if isinstance(y, list | tuple) and len({type(v) for v in y}) > 1:
         y = np.array(y, dtype=object)  # NumPy would turn mixed labels into strings

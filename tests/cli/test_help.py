@@ -98,7 +98,7 @@ def test_errors_need_no_large_library():
 
 def test_the_list_of_categories_needs_only_what_a_workspace_is_made_of(animals):
     loaded = modules_after("categories", before=WITHOUT_PANDAS, folder=animals)
-    assert loaded == {"sklearn", "scipy", "pyarrow"}
+    assert loaded == {"scipy", "pyarrow"}
 
 
 def test_the_shell_gets_completions(animals):

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
-from scipy.special import logsumexp
 
 from vbcgcd.bayes.linalg import cholesky, solve_lower
 from vbcgcd.bayes.posterior import Posterior, Prior
@@ -36,7 +35,7 @@ __all__ = ["Alignment", "AlignmentRule", "align", "bhattacharyya", "log_det_alon
 
 def mean_log_volume(log_det_known: Array) -> float:
     """Log of the mean determinant, from log-determinants."""
-    return float(logsumexp(log_det_known) - np.log(len(log_det_known)))
+    return float(scipy.special.logsumexp(log_det_known) - np.log(len(log_det_known)))
 
 
 def volume_ratio(log_det_novel: Array, log_det_known: Array) -> Array:
@@ -181,7 +180,7 @@ def _first_crossing(function: Any, smallest: float) -> float:
         return 1.0
     if left[0] <= 1:
         return smallest
-    return float(brentq(function, grid[left[0] - 1], grid[left[0]], xtol=TAU_TOLERANCE))
+    return float(scipy.optimize.brentq(function, grid[left[0] - 1], grid[left[0]], xtol=TAU_TOLERANCE))
 
 
 @one_thread()

@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from vbcgcd.bayes.classifier import Predictive
 from vbcgcd.bayes.leave_one_out import LeftOut, left_out_densities
@@ -70,7 +70,7 @@ def tempered_cross_entropy(
         t = np.exp(log_t)
         return np.asarray(np.log(np.exp(t * shifted).sum(axis=1)) - t * own)
 
-    best = minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         lambda log_t: losses(log_t).mean(),
         bounds=(LOWEST_LOG_T, highest),
         method="bounded",

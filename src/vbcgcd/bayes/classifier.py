@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike, NDArray
-from scipy.special import gammaln, logsumexp
 
 from vbcgcd.bayes.linalg import solve_lower, squared_distances, subtract_product, unpack_upper
 from vbcgcd.bayes.posterior import Posterior
@@ -72,7 +72,7 @@ class StudentTerms:
 
 def log_gamma_ratio(freedom: Array, block: int) -> Array:
     """Log Gamma((freedom + block) / 2) - log Gamma(freedom / 2)."""
-    return np.asarray(gammaln((freedom + block) / 2) - gammaln(freedom / 2))
+    return np.asarray(scipy.special.gammaln((freedom + block) / 2) - scipy.special.gammaln(freedom / 2))
 
 
 def student_terms(
@@ -109,7 +109,7 @@ def log_normalise(log_density: Array) -> Array:
     """
     # Beside a density of -1e17 the logarithm of a sum of K is nothing: what counts are the differences.
     shifted = log_density - log_density.max(axis=1, keepdims=True)
-    return np.asarray(shifted - logsumexp(shifted, axis=1, keepdims=True))
+    return np.asarray(shifted - scipy.special.logsumexp(shifted, axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

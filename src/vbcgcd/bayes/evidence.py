@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import digamma
 
 from vbcgcd.bayes.posterior import Posterior, Prior, log_gamma_blocks
 from vbcgcd.bayes.statistics import Statistics
@@ -40,8 +40,8 @@ def log_evidence(prior: Prior, posterior: Posterior) -> Array:
 def _expected_log_det_precision(posterior: Posterior) -> Array:
     """E log det Sigma^-1 of each category."""
     dim, block = posterior.dim, posterior.block
-    digammas = (dim // block) * digamma((posterior.nu[:, None] - np.arange(block)) / 2).sum(axis=1)
-    return digammas + dim * np.log(2.0) - posterior.log_det_scale
+    digammas = scipy.special.digamma((posterior.nu[:, None] - np.arange(block)) / 2).sum(axis=1)
+    return (dim // block) * digammas + dim * np.log(2.0) - posterior.log_det_scale
 
 
 def kl_divergence(first: Posterior, second: Posterior) -> Array:

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cython_blas, cython_lapack
 
 Array = NDArray[Any]
+DType = np.dtype[Any]
 
 __all__ = ["factor_upper", "solve_transposed", "subtract_products"]
 
@@ -25,18 +27,16 @@ _pointer = ctypes.pythonapi.PyCapsule_GetPointer
 _pointer.restype, _pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
 
 
-def _routine(module: Any, name: str, n_arguments: int) -> Callable[..., None]:
-    capsule = module.__pyx_capi__[name]
+@cache
+def _routine(library: str, name: str, n_arguments: int, dtype: DType) -> Callable[..., None]:
+    """A routine of ``cython_blas`` or ``cython_lapack``; they are imported when the first is called."""
+    module = import_module(f"scipy.linalg.{library}")
+    capsule = module.__pyx_capi__[("s" if dtype == np.float32 else "d") + name]
     kind = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * n_arguments)
     return kind(_pointer(capsule, _name(capsule)))
 
 
-_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_NUMBER = {_SINGLE: ctypes.c_float, _DOUBLE: ctypes.c_double}
-_SOLVE = {_SINGLE: _routine(cython_blas, "strsm", 11), _DOUBLE: _routine(cython_blas, "dtrsm", 11)}
-_MULTIPLY = {_SINGLE: _routine(cython_blas, "sgemm", 13), _DOUBLE: _routine(cython_blas, "dgemm", 13)}
-_FACTOR = {_SINGLE: _routine(cython_lapack, "spotrf", 5), _DOUBLE: _routine(cython_lapack, "dpotrf", 5)}
-_FILL = {_SINGLE: _routine(cython_lapack, "slaset", 7), _DOUBLE: _routine(cython_lapack, "dlaset", 7)}
+_NUMBER = {np.dtype(np.float32): ctypes.c_float, np.dtype(np.float64): ctypes.c_double}
 
 
 def factor_upper(matrix: Array) -> int:
@@ -54,10 +54,14 @@ def factor_upper(matrix: Array) -> int:
     """
     dim, kind = len(matrix), matrix.dtype
     info, leading = ctypes.c_int64(0), _leading(matrix)
-    _FACTOR[kind](b"U", _int(dim), matrix.ctypes.data, leading, ctypes.byref(info))
+    _routine("cython_lapack", "potrf", 5, kind)(
+        b"U", _int(dim), matrix.ctypes.data, leading, ctypes.byref(info)
+    )
     if dim > 1:
         below, zero = matrix.ctypes.data + kind.itemsize, ctypes.byref(_NUMBER[kind](0.0))
-        _FILL[kind](b"L", _int(dim - 1), _int(dim - 1), zero, zero, below, leading)
+        _routine("cython_lapack", "laset", 7, kind)(
+            b"L", _int(dim - 1), _int(dim - 1), zero, zero, below, leading
+        )
     return int(info.value)
 
 
@@ -72,7 +76,7 @@ def solve_transposed(upper: Array, columns: Array) -> None:
     kind, (dim, n) = columns.dtype, columns.shape
     one = ctypes.byref(_NUMBER[kind](1.0))
     where = upper.ctypes.data, _leading(upper), columns.ctypes.data, _leading(columns)
-    _SOLVE[kind](b"L", b"U", b"T", b"N", _int(dim), _int(n), one, *where)
+    _routine("cython_blas", "trsm", 11, kind)(b"L", b"U", b"T", b"N", _int(dim), _int(n), one, *where)
 
 
 def subtract_products(out: Array, left: Array, right: Array) -> None:
@@ -88,7 +92,9 @@ def subtract_products(out: Array, left: Array, right: Array) -> None:
     minus, one = ctypes.byref(_NUMBER[kind](-1.0)), ctypes.byref(_NUMBER[kind](1.0))
     sizes = _int(n_rows), _int(n_columns), _int(len(right))
     factors = left.ctypes.data, _leading(left), right.ctypes.data, _leading(right)
-    _MULTIPLY[kind](b"T", b"N", *sizes, minus, *factors, one, out.ctypes.data, _leading(out))
+    _routine("cython_blas", "gemm", 13, kind)(
+        b"T", b"N", *sizes, minus, *factors, one, out.ctypes.data, _leading(out)
+    )
 
 
 def _leading(matrix: Array) -> Any:

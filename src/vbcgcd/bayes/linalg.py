@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike, NDArray
-from scipy.linalg import lapack
 
 from vbcgcd.bayes.lapack import factor_upper, solve_transposed, subtract_products
 from vbcgcd.errors import NumericalError
@@ -50,7 +50,7 @@ def diagonal_positions(dim: int) -> Array:
 
 def pack_lower(matrix: Array) -> Array:
     """Lower triangle of a square matrix, row by row."""
-    kind = lapack.strttp if matrix.dtype == np.float32 else lapack.dtrttp
+    kind = scipy.linalg.lapack.strttp if matrix.dtype == np.float32 else scipy.linalg.lapack.dtrttp
     packed, info = kind(matrix.T, uplo="U")
     assert info == 0
     return np.asarray(packed)
@@ -61,7 +61,7 @@ def unpack_upper(packed: Array, dim: int) -> Array:
 
     Entries below the diagonal of the result are arbitrary.
     """
-    kind = lapack.stpttr if packed.dtype == np.float32 else lapack.dtpttr
+    kind = scipy.linalg.lapack.stpttr if packed.dtype == np.float32 else scipy.linalg.lapack.dtpttr
     upper, info = kind(dim, packed, uplo="U")
     assert info == 0
     return np.asarray(upper)

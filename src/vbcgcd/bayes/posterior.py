@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike, NDArray
-from scipy.special import multigammaln
 
 from vbcgcd.bayes.statistics import Statistics, structure_of
 from vbcgcd.bayes.structures import CovarianceStructure, Structure
@@ -114,7 +114,7 @@ def log_gamma_blocks(form: CovarianceStructure, nu: Array) -> Array:
     """Sum over the blocks of b dimensions of log Gamma_b(nu / 2)."""
     nu = np.asarray(nu, dtype=np.float64)
     blocks = form.dim // form.block
-    values = {v: blocks * float(multigammaln(v / 2, form.block)) for v in np.unique(nu)}
+    values = {v: blocks * float(scipy.special.multigammaln(v / 2, form.block)) for v in np.unique(nu)}
     return np.vectorize(values.__getitem__, otypes=[np.float64])(nu)
 
 

@@ -21,8 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.linalg import blas
 
 from vbcgcd.bayes.linalg import (
     cholesky_upper,
@@ -192,11 +192,11 @@ def ridge_weights(statistics: RidgeStatistics, ridge: float) -> Array:
     gram[diagonal] += ridge * gram[diagonal].sum() + TINY
     upper = cholesky_upper(unpack_upper(gram, statistics.size))
     half = solve_lower(upper, statistics.sums.copy())
-    return np.asarray(blas.dtrsm(1.0, upper, half.T, lower=0, trans_a=0))
+    return np.asarray(scipy.linalg.blas.dtrsm(1.0, upper, half.T, lower=0, trans_a=0))
 
 
 def _gram(rows: Array) -> Array:
     """Packed lower triangle of ``rows^T rows``, float64: half of the products of a square one."""
-    kind = blas.ssyrk if rows.dtype == np.float32 else blas.dsyrk
+    kind = scipy.linalg.blas.ssyrk if rows.dtype == np.float32 else scipy.linalg.blas.dsyrk
     upper = kind(1.0, rows.T, lower=0)
     return pack_lower(np.asarray(upper).T).astype(np.float64)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from vbcgcd.bayes.posterior import Prior, factor_work, log_gamma_blocks
 from vbcgcd.bayes.statistics import Statistics
@@ -57,7 +57,7 @@ def choose_strength(prior: Prior, statistics: Statistics) -> Prior:
         return -sum(_evidence_of_spectrum(candidate, *s) for s in spectra)
 
     low, high = np.log(WEAKEST_EXCESS), np.log(STRONGEST * prior.block + STRONGEST_ROWS)
-    best = minimize_scalar(
+    best = scipy.optimize.minimize_scalar(
         loss, bounds=(low, high), method="bounded", options={"xatol": LOG_EXCESS_TOLERANCE}
     )
     return replace(prior, nu=float(prior.block + 1 + np.exp(best.x)))

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from vbcgcd.bayes.alignment import AlignmentRule
 from vbcgcd.bayes.evidence import elbo
@@ -160,7 +160,7 @@ class _Crossing:
         smallest = 0.0 if before >= 1 else rho * min((1 - before) / (after - before), 1.0)
         if before < 1 and np.sign(excess(smallest)) != self.side:
             return smallest
-        return float(brentq(excess, smallest, rho))
+        return float(scipy.optimize.brentq(excess, smallest, rho))
 
 
 @one_thread()

@@ -55,7 +55,7 @@ def _never_fails(complete: Callable[[typer.Context, str], list[Any]]) -> Callabl
 def complete_category(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Ids with the names as help, and names with the ids as help."""
     folder = ctx.params.get("workspace")
-    live = open_workspace(Path(folder) if folder else None).categories(n_samples=0)
+    live = open_workspace(Path(folder) if folder else None).entries()
     start = incomplete.strip("'\"").casefold()
     ids = [(str(c.id), one_line(c.name, 60)) for c in live if str(c.id).startswith(start)]
     names = [(c.name, f"id {c.id}") for c in live if start and c.name.casefold().startswith(start)]
@@ -65,10 +65,12 @@ def complete_category(ctx: typer.Context, incomplete: str) -> list[tuple[str, st
 @_never_fails
 def complete_setting(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of settings, and ``model.`` with the options of the model."""
-    from vbcgcd.model import CategoryDiscoverer
+    from dataclasses import fields
+
+    from vbcgcd.discovery.options import Options
     from vbcgcd.workspace.config import DEFAULTS
 
-    names = [*DEFAULTS, *(f"model.{option}" for option in CategoryDiscoverer().get_params())]
+    names = [*DEFAULTS, *sorted(f"model.{option.name}" for option in fields(Options))]
     return [name for name in names if name.startswith(incomplete)]
 
 

@@ -37,7 +37,7 @@ def unassigned(
     items, seedlings = here.unassigned(n, session=session), here.seedlings()
     total = here.count_unassigned(session=session)
     texts = texts_of(here, items)
-    names = {info.id: info.name for info in here.categories(n_samples=0, retired=True)}
+    names = {info.id: info.name for info in here.entries(retired=True)}
     rows = [
         {
             **item.as_json(),

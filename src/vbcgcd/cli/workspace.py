@@ -265,7 +265,7 @@ def _sources(workspace: Workspace) -> dict[int | None, str]:
 
 
 def _status(here: Workspace) -> dict[str, Any]:
-    live, records = here.categories(n_samples=0), here.sessions(undone=False)
+    live, records = here.entries(), here.sessions(undone=False)
     last = records[-1] if records else None
     unlabelled = {record.session for record in records if record.command == "discover"}
     discovered = sum(info.birth in unlabelled for info in live)

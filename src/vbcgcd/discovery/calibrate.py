@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from vbcgcd.bayes.calibration import tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import LeftOut, downdate, mean_correction
@@ -184,7 +184,7 @@ def _within(kind: str, own: Array, counts: Array) -> float:
     low, high = COHESION_BOUNDS
     if excess(low) >= 0:
         return low
-    return high if excess(high) <= 0 else float(brentq(excess, low, high))
+    return high if excess(high) <= 0 else float(scipy.optimize.brentq(excess, low, high))
 
 
 def _contrast(geometry: Geometry, left_out: LeftOutSimilarity) -> float:

@@ -15,8 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.metrics import silhouette_score
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
 from vbcgcd.discovery.distinct import complete, first_pass, of_number
@@ -246,6 +244,9 @@ def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], 
 
 def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """The number of k-means clusters of rows that look novel with the best silhouette (as in the paper)."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import silhouette_score
+
     seed = int(problem.rng.integers(2**31))
     novel = np.flatnonzero(problem.novelty > SILHOUETTE_NOVELTY)
     novel = np.sort(problem.rng.permutation(novel)[:SILHOUETTE_ROWS])

@@ -12,8 +12,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
@@ -202,7 +202,7 @@ def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fals
     """Log odds of each category beyond those that it needs, array (K,); -inf where it has too few rows."""
     evidence = stream.evidence(cool, found.state, found.late, even=found.even)
     say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
-    needed = np.log(ODDS * (say * expit(evidence.size) + 1) / (say + 1))
+    needed = np.log(ODDS * (say * scipy.special.expit(evidence.size) + 1) / (say + 1))
     if alone or found.number == 1:
         needed = np.log(np.where(found.late, ODDS_LATE_ALONE, ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import logsumexp
 
 from vbcgcd.bayes import Prior, posterior_from_parts
 from vbcgcd.bayes.calibration import tempered_cross_entropy
@@ -145,16 +144,16 @@ def add_opinions(density: Array, scores: Array, labels: Array, temperature: floa
 
     def loss(parameters: Array) -> tuple[float, Array]:
         total = np.tensordot(parameters, both, axes=1)
-        log_sum = logsumexp(total, axis=1)
+        log_sum = scipy.special.logsumexp(total, axis=1)
         expected = np.einsum("mk,pmk->p", np.exp(total - log_sum[:, None]), both) / len(labels)
         return float(np.mean(log_sum - parameters @ own)), expected - own.mean(axis=1)
 
-    found = minimize(loss, START, jac=True, bounds=BOUNDS, method="L-BFGS-B").x
+    found = scipy.optimize.minimize(loss, START, jac=True, bounds=BOUNDS, method="L-BFGS-B").x
     total = np.tensordot(found, both, axes=1)
     return Settings(
         temperature * float(found[0]),
         float(found[1]),
-        np.asarray(logsumexp(total, axis=1) - total[index, labels]),
+        np.asarray(scipy.special.logsumexp(total, axis=1) - total[index, labels]),
         float(np.mean(total.argmax(axis=1) == labels)),
     )
 

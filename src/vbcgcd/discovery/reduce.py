@@ -21,7 +21,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
-from sklearn.utils.extmath import randomized_svd
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
 from vbcgcd.bayes.leave_one_out import downdate, mean_correction
@@ -356,6 +355,8 @@ def _whitening(within: Array, total: Array, shrinkage: float) -> Array:
 
 
 def _randomised_basis(centred: Array, n_components: int | None, rng: np.random.Generator) -> Array:
+    from sklearn.utils.extmath import randomized_svd
+
     rank = min(centred.shape) if n_components is None else min(n_components, *centred.shape)
     _, _, components = randomized_svd(centred, rank, random_state=int(rng.integers(2**31)))
     return np.asarray(components.T, dtype=np.float64)

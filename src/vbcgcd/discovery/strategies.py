@@ -17,11 +17,8 @@ from contextlib import contextmanager
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import logsumexp
-from sklearn.cluster import HDBSCAN, KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.mixture import GaussianMixture
 
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import search
@@ -163,10 +160,10 @@ def reassign(responsibility: Array, densities: Densities) -> Relabelling:
 
 def soft_em(responsibility: Array, densities: Densities) -> Relabelling:
     """``em``: soft expectation-maximisation with frozen known categories and equal class weights."""
-    known_total = logsumexp(densities.known(), axis=1)
+    known_total = scipy.special.logsumexp(densities.known(), axis=1)
     for _ in range(EM_STEPS):
         density = densities.novel(responsibility)
-        total = np.logaddexp(known_total, logsumexp(density, axis=1))
+        total = np.logaddexp(known_total, scipy.special.logsumexp(density, axis=1))
         responsibility = np.exp(density - total[:, None])
         responsibility[responsibility < NEGLIGIBLE] = 0.0
     return _taught_by_all(responsibility)
@@ -241,6 +238,8 @@ def start_of(
 
 def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """k-means on all rows, as in the paper, with ten starts."""
+    from sklearn.cluster import KMeans
+
     seed = int(rng.integers(2**31))
     with fewer_clusters_allowed():
         return np.asarray(KMeans(n_clusters, n_init=KMEANS_STARTS, random_state=seed).fit_predict(rows))
@@ -248,6 +247,8 @@ def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
 
 def gaussian_mixture(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """Gaussian mixture with full covariances, as in the authors' code."""
+    from sklearn.mixture import GaussianMixture
+
     seed = int(rng.integers(2**31))
     if len(rows) < 2:
         return np.zeros(len(rows), dtype=int)
@@ -259,6 +260,8 @@ def gaussian_mixture(rows: Array, n_clusters: int, rng: np.random.Generator) -> 
 @contextmanager
 def fewer_clusters_allowed() -> Iterator[None]:
     """Equal rows make fewer clusters than were asked for, which is no reason to warn."""
+    from sklearn.exceptions import ConvergenceWarning
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
@@ -266,6 +269,8 @@ def fewer_clusters_allowed() -> Iterator[None]:
 
 def hdbscan(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:
     """HDBSCAN chooses its own number of clusters, of which the largest ``n_clusters`` are used."""
+    from sklearn.cluster import HDBSCAN
+
     if len(rows) < HDBSCAN_FEWEST:
         return np.full(len(rows), -1)
     smallest = max(HDBSCAN_FEWEST, len(rows) // (HDBSCAN_SHARE * n_clusters))

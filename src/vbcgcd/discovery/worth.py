@@ -31,8 +31,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.special import expit, logit
 
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.mixture import Mixture, MixtureState
@@ -122,12 +122,12 @@ class Evidence(NamedTuple):
     @property
     def probability(self) -> Array:
         """Of being a category, whole and no piece of another, array (K,)."""
-        return np.asarray(expit(self.log_odds))
+        return np.asarray(scipy.special.expit(self.log_odds))
 
     def reliability(self, responsibility: Array) -> Array:
         """Probability that each category stands for a class, array (K,), from its rows' membership (N, K)."""
         clear = clearness(responsibility)
-        return np.asarray(expit(SURE + SURE_JUDGE * self.log_odds + SURE_CLEAR * clear))
+        return np.asarray(scipy.special.expit(SURE + SURE_JUDGE * self.log_odds + SURE_CLEAR * clear))
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ def clearness(responsibility: Array) -> Array:
     labels = hard_labels(responsibility)
     novel = np.flatnonzero(labels >= 0)
     bounded = np.clip(responsibility[novel, labels[novel]].astype(np.float64), *CLEAR_BOUNDS)
-    total = np.bincount(labels[novel], logit(bounded), minlength=responsibility.shape[1])
+    total = np.bincount(labels[novel], scipy.special.logit(bounded), minlength=responsibility.shape[1])
     return np.asarray(total / np.maximum(np.bincount(labels[novel], minlength=responsibility.shape[1]), 1))
 
 

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.checks import check_choice, check_number
 from vbcgcd.embed.cache import digest_of, state_digest
 from vbcgcd.embed.devices import PRECISIONS, autocast, choose_device, require
 from vbcgcd.embed.pictures import open_picture
 from vbcgcd.embed.preprocess import PilPreprocess, Preprocess
 from vbcgcd.embed.vit import load_vit, pooled
 from vbcgcd.errors import InputError
-from vbcgcd.validation import check_choice, check_number
 
 Array = NDArray[Any]
 

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from vbcgcd.checks import check_number
 from vbcgcd.embed.protocol import ItemError
 from vbcgcd.errors import InputError
-from vbcgcd.validation import check_number
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.checks import check_choice, check_number
 from vbcgcd.embed.cache import digest_of
 from vbcgcd.embed.pictures import open_picture
 from vbcgcd.embed.preprocess import INTERPOLATIONS
 from vbcgcd.errors import InputError
-from vbcgcd.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.validation import check_choice, check_number
+from vbcgcd.checks import check_choice, check_number
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -7,9 +7,9 @@ import re
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from vbcgcd.checks import check_choice
 from vbcgcd.embed.protocol import ArrayEmbedder, Embedder
 from vbcgcd.errors import InputError, VbcgcdError
-from vbcgcd.validation import check_choice
 
 GROUP = "vbcgcd.embedders"
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.checks import check_number
 from vbcgcd.embed.cache import VectorCache, cache_folder, item_key, view_key
 from vbcgcd.embed.pictures import Augmentation, open_picture
 from vbcgcd.embed.protocol import Embedder, ItemError
 from vbcgcd.embed.result import EmbedResult, Report, open_report
 from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
-from vbcgcd.validation import check_number
 
 Array = NDArray[Any]
 

@@ -1,30 +1,35 @@
 """A directory that lives for years: sessions, categories with names, undo, and queries for reports."""
 
-from vbcgcd.record import SessionRecord
-from vbcgcd.workspace.snapshot import Category, Snapshot
-from vbcgcd.workspace.values import (
-    Candidate,
-    CategoryCount,
-    CategoryInfo,
-    CategoryResult,
-    CategoryView,
-    Changes,
-    CommandInfo,
-    ConfigResult,
-    Explanation,
-    ExportResult,
-    ItemContent,
-    ItemInfo,
-    MapItem,
-    Overview,
-    Predictions,
-    RepairResult,
-    ReportResult,
-    SeedlingInfo,
-    SourceInfo,
-    UndoResult,
-)
-from vbcgcd.workspace.workspace import Workspace
+from typing import TYPE_CHECKING
+
+from vbcgcd.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from vbcgcd.record import SessionRecord
+    from vbcgcd.workspace.snapshot import Category, Snapshot
+    from vbcgcd.workspace.values import (
+        Candidate,
+        CategoryCount,
+        CategoryInfo,
+        CategoryResult,
+        CategoryView,
+        Changes,
+        CommandInfo,
+        ConfigResult,
+        Explanation,
+        ExportResult,
+        ItemContent,
+        ItemInfo,
+        MapItem,
+        Overview,
+        Predictions,
+        RepairResult,
+        ReportResult,
+        SeedlingInfo,
+        SourceInfo,
+        UndoResult,
+    )
+    from vbcgcd.workspace.workspace import Workspace
 
 __all__ = [
     "Candidate",
@@ -52,3 +57,34 @@ __all__ = [
     "UndoResult",
     "Workspace",
 ]
+
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "vbcgcd.record": ("SessionRecord",),
+        "vbcgcd.workspace.snapshot": ("Category", "Snapshot"),
+        "vbcgcd.workspace.values": (
+            "Candidate",
+            "CategoryCount",
+            "CategoryInfo",
+            "CategoryResult",
+            "CategoryView",
+            "Changes",
+            "CommandInfo",
+            "ConfigResult",
+            "Explanation",
+            "ExportResult",
+            "ItemContent",
+            "ItemInfo",
+            "MapItem",
+            "Overview",
+            "Predictions",
+            "RepairResult",
+            "ReportResult",
+            "SeedlingInfo",
+            "SourceInfo",
+            "UndoResult",
+        ),
+        "vbcgcd.workspace.workspace": ("Workspace",),
+    },
+)

@@ -6,18 +6,19 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.checks import check_number
-from vbcgcd.embed import Embedder, Failure, embed_items
-from vbcgcd.embed import embedder as make_embedder
 from vbcgcd.errors import InputError
-from vbcgcd.items import Items, read_items
+from vbcgcd.items import Failure, Items, read_items
 from vbcgcd.items.read import array_items, load_npz
 from vbcgcd.workspace.snapshot import State
+
+if TYPE_CHECKING:
+    from vbcgcd.embed import Embedder
 
 Array = NDArray[Any]
 Progress = bool | Callable[[int, int], None] | None
@@ -192,6 +193,8 @@ class Embedding:
         )
 
     def _embed(self, items: Items) -> Batch:
+        from vbcgcd.embed import embed_items
+
         embedder = self.embedder
         if embedder is None:
             self.check_setting()
@@ -289,12 +292,21 @@ def storable(text: str) -> str:
 
 def check_embedder(embedder: Any) -> None:
     """Raise unless this is an embedder or None."""
+    from vbcgcd.embed import Embedder
+
     if embedder is not None and not isinstance(embedder, Embedder):
         raise InputError(
             f"embedder must be a vbcgcd.embed.Embedder, got {embedder!r}; init and configure also accept a "
             "name or path.",
             option="embedder",
         )
+
+
+def make_embedder(name: str | None, *, kind: str, **options: Any) -> Embedder:
+    """``vbcgcd.embed.embedder``, which most commands need not wait for."""
+    from vbcgcd.embed import embedder
+
+    return embedder(name, kind=kind, **options)
 
 
 def _vectors_of(items: Items, maker: Maker) -> Batch:

@@ -9,7 +9,6 @@ from dataclasses import fields
 from typing import Any
 
 from vbcgcd.checks import check_choice, check_number
-from vbcgcd.discovery.options import Options, check_reject
 from vbcgcd.errors import InputError
 
 #: Every setting with its default.
@@ -86,21 +85,32 @@ def _check(name: str, value: Any) -> None:
     elif name in ("model", "embedder_options") and not isinstance(value, Mapping):
         raise InputError(f"{name} must be a mapping of options to values, got {value!r}.", option=name)
     elif name == "reject":
-        check_reject(value)
+        _check_reject(value)
     elif name in ("excerpts", "sample"):
         check_number(name, value, low=0, high=10_000, whole=True)
-    if name == "model":
-        options = sorted(option.name for option in fields(Options))
-        wrong = [option for option in value if option not in options]
-        if wrong:
-            raise InputError(
-                f"The model has no option {', '.join(map(repr, wrong))}; its options are "
-                f"{', '.join(options)}.",
-                option="model",
-            )
-        if Options(**value).head is not None:
-            raise InputError(
-                f"A workspace has no head, got head={value['head']!r}: its Gram matrix would be written with "
-                "every session. Leave head out, or use CategoryDiscoverer.",
-                option="model",
-            )
+    elif name == "model":
+        _check_model(value)
+
+
+def _check_reject(value: Any) -> None:
+    from vbcgcd.discovery.options import check_reject
+
+    check_reject(value)
+
+
+def _check_model(value: Mapping[str, Any]) -> None:
+    from vbcgcd.discovery.options import Options
+
+    options = sorted(option.name for option in fields(Options))
+    wrong = [option for option in value if option not in options]
+    if wrong:
+        raise InputError(
+            f"The model has no option {', '.join(map(repr, wrong))}; its options are {', '.join(options)}.",
+            option="model",
+        )
+    if Options(**value).head is not None:
+        raise InputError(
+            f"A workspace has no head, got head={value['head']!r}: its Gram matrix would be written with "
+            "every session. Leave head out, or use CategoryDiscoverer.",
+            option="model",
+        )

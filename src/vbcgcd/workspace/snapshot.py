@@ -5,20 +5,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Posterior
-from vbcgcd.discovery.knowledge import Knowledge
-from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError, WorkspaceDamaged
 from vbcgcd.workspace.history import Category, History, Key, NamedBy, State
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.disk import unreadable
 from vbcgcd.workspace.log.files import MODEL, SEEDLINGS, SEGMENT, BaseModel, read_content
 from vbcgcd.workspace.log.store import NOTHING, Head, Store
+
+if TYPE_CHECKING:
+    from vbcgcd.bayes import Posterior
+    from vbcgcd.discovery.knowledge import Knowledge
+    from vbcgcd.discovery.seedlings import Seedlings
 
 Array = NDArray[Any]
 
@@ -161,6 +163,8 @@ class Snapshot:
         return seedlings
 
     def _gather(self, memory: _Memory) -> Posterior:
+        from vbcgcd.bayes import Posterior
+
         rows = {place: row for row, place in enumerate(memory.places.values())}
         parts: dict[int, Posterior] = {} if memory.posterior is None else {-1: memory.posterior}
         places: list[tuple[int, int]] = []

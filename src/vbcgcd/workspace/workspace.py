@@ -8,20 +8,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vbcgcd.archive import utf8_path
 from vbcgcd.checks import check_number
-from vbcgcd.discovery.options import check_n_novel, check_reject
-from vbcgcd.embed import Embedder
 from vbcgcd.record import SessionRecord, plain
-from vbcgcd.workspace import queries, values
+from vbcgcd.workspace import commands, queries, values
 from vbcgcd.workspace.asking import query
-from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
-from vbcgcd.workspace.commands import categories as change
-from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
-from vbcgcd.workspace.commands.relocating import relocate_sources
-from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, learn_draft
 from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.imports import import_workspace
 from vbcgcd.workspace.log.commits import Commit, Draft
@@ -36,6 +29,10 @@ from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Key, Snapshot
 from vbcgcd.workspace.trust import check_embedder_setting
+
+if TYPE_CHECKING:
+    from vbcgcd.embed import Embedder
+    from vbcgcd.workspace.batch import Batch, PathLike, Progress
 
 __all__ = ["Workspace"]
 
@@ -90,7 +87,7 @@ class Workspace:
         lock_timeout: float = 0.0,
     ) -> None:
         check_number("lock_timeout", lock_timeout, low=0)
-        check_embedder(embedder)
+        _check_embedder(embedder)
         self.path = Path(path).absolute()
         self._store = Store(self.path)
         self._embedder, self._cache, self._timeout = embedder, cache, lock_timeout
@@ -122,7 +119,7 @@ class Workspace:
         """
         name = os.fspath(embedder) if isinstance(embedder, str | os.PathLike) else None
         ready: Any = embedder if name is None else None
-        check_embedder(ready)
+        _check_embedder(ready)
         check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
@@ -182,8 +179,10 @@ class Workspace:
         check_pyarrow()
         with self._writing("learn") as now:
             source = new_source(now.history, "learn", data, columns, again=again)
-            batch = self._batch(now, data, columns, embedding_progress, labels=labels, check=check_labelled)
-            draft = learn_draft(now, batch, source, update_known=update_known)
+            batch = self._batch(
+                now, data, columns, embedding_progress, labels=labels, check=commands.check_labelled
+            )
+            draft = commands.learn_draft(now, batch, source, update_known=update_known)
             return self._record(draft, {"update_known": update_known, "again": again or None, **columns})
 
     def discover(
@@ -208,6 +207,8 @@ class Workspace:
         progress : callable
             Called with the name of each step as it begins.
         """
+        from vbcgcd.discovery.options import check_n_novel
+
         check_pyarrow()
         with self._writing("discover") as now:
             _ = now.base  # without a base session there is nothing to compare with
@@ -215,13 +216,13 @@ class Workspace:
             batch = self._batch(
                 now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
             )
-            draft = discover_draft(now, batch, source, n_novel, progress)
+            draft = commands.discover_draft(now, batch, source, n_novel, progress)
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
         """Name a category with a text of one line that looks like no other live category's name."""
         with self._writing("rename") as now:
-            return change.category_result(self._commit(change.rename_draft(now, key, name)))
+            return commands.category_result(self._commit(commands.rename_draft(now, key, name)))
 
     def merge(self, keys: Sequence[Key], name: str | None = None) -> values.CategoryResult:
         """Make one new category of several, exactly: their sufficient statistics add.
@@ -229,7 +230,7 @@ class Workspace:
         The merged ones retire and point to it. By default its name is the user's, a label, or the largest's.
         """
         with self._writing("merge") as now:
-            return change.category_result(self._commit(change.merge_draft(now, keys, name)))
+            return commands.category_result(self._commit(commands.merge_draft(now, keys, name)))
 
     def split(
         self,
@@ -261,28 +262,28 @@ class Workspace:
             find_category(now.state, key)
             source = source_of(data)
             batch = self._batch(now, data, columns, embedding_progress)
-            draft = change.split_draft(now, key, batch, source, n_parts, names)
-            return change.category_result(self._commit(draft, columns), batch.failures)
+            draft = commands.split_draft(now, key, batch, source, n_parts, names)
+            return commands.category_result(self._commit(draft, columns), batch.failures)
 
     def drop(self, key: Key) -> values.CategoryResult:
         """Retire a category; items like its own go to the others from now on."""
         with self._writing("drop") as now:
-            return change.category_result(self._commit(change.drop_draft(now, key)))
+            return commands.category_result(self._commit(commands.drop_draft(now, key)))
 
     def undo(self, *, commit: int | None = None) -> values.UndoResult:
         """Take back the last command in effect; with ``commit``, this one and no other."""
         with self._writing("undo") as now:
-            return undo_result(self._commit(undo_draft(now, commit)), now)
+            return commands.undo_result(self._commit(commands.undo_draft(now, commit)), now)
 
     def redo(self, *, commit: int | None = None) -> values.UndoResult:
         """Bring back what the last undo took back; with ``commit``, this command and no other."""
         with self._writing("redo") as now:
-            return undo_result(self._commit(redo_draft(now, commit)), now)
+            return commands.undo_result(self._commit(commands.redo_draft(now, commit)), now)
 
     def configure(self, /, **changes: Any) -> values.ConfigResult:
         """Change settings; see ``vbcgcd.workspace.config.check_config``."""
         with self._writing("configure") as now:
-            commit = self._commit(configure_draft(now, changes))
+            commit = self._commit(commands.configure_draft(now, changes))
             return values.ConfigResult(commit.number, dict(self._snapshot.state.config))
 
     def predict(
@@ -297,6 +298,8 @@ class Workspace:
             Answer "none of these" if the novelty exceeds ``1 - reject``, the share of items of known
             categories that are wrongly rejected. None takes the setting ``reject``; 0 rejects nothing.
         """
+        from vbcgcd.discovery.options import check_reject
+
         now = self.snapshot()
         rate = check_reject(now.state.config["reject"] if reject is None else reject)
         _ = now.base
@@ -334,6 +337,7 @@ class Workspace:
 
     categories = query(queries.list_categories)
     category = query(queries.get_category)
+    entries = query(queries.list_entries)
     config = query(queries.get_config)
     sessions = query(queries.list_sessions)
     history = query(queries.list_commands)
@@ -355,7 +359,7 @@ class Workspace:
 
     def relocate(self, old: PathLike, new: PathLike) -> tuple[values.SourceInfo, ...]:
         """Say that the files or folders which sessions call ``old`` are at ``new``; returns all sources."""
-        self._snapshot = relocate_sources(self.snapshot(), old, new)
+        self._snapshot = commands.relocate_sources(self.snapshot(), old, new)
         return self.sources()
 
     def check_target(self, path: PathLike) -> None:
@@ -393,6 +397,8 @@ class Workspace:
     def _batch(
         self, now: Snapshot, data: Any, columns: Mapping[str, Any], progress: Progress = None, **options: Any
     ) -> Batch:
+        from vbcgcd.workspace.batch import Embedding
+
         check = partial(check_embedder_setting, now)
         embedding = Embedding(now.state, self._embedder, self._cache, progress, check)
         return embedding.load(data, columns, **options)
@@ -409,3 +415,10 @@ class Workspace:
         commit = self._commit(draft, parameters)
         assert draft.record is not None
         return replace(draft.record, commit=commit.number, time=commit.time)
+
+
+def _check_embedder(embedder: Any) -> None:
+    if embedder is not None:
+        from vbcgcd.workspace.batch import check_embedder
+
+        check_embedder(embedder)

@@ -7,9 +7,9 @@ import math
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from vbcgcd.checks import check_choice, check_number
 from vbcgcd.embed.pictures import Augmentation
 from vbcgcd.errors import InputError
-from vbcgcd.validation import check_choice, check_number
 
 __all__ = ["CONTRASTS", "METHODS", "PRECISIONS", "FinetuneOptions", "changed_options", "rate_factor"]
 

@@ -9,12 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vbcgcd.checks import check_choice, check_number
 from vbcgcd.embed.devices import require
 from vbcgcd.embed.finetune.options import FinetuneOptions
 from vbcgcd.embed.finetune.result import FinetuneProgress, FinetuneResult, LiveFinetune
 from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
-from vbcgcd.validation import check_choice, check_number
 
 if TYPE_CHECKING:
     from vbcgcd.embed.finetune.images import LabelledImages

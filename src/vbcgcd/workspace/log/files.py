@@ -11,18 +11,20 @@ import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import archive_bytes, read_archive
-from vbcgcd.bayes import Posterior
-from vbcgcd.discovery.knowledge import Knowledge, model_bytes, read_model
-from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.disk import to_json
+
+if TYPE_CHECKING:
+    from vbcgcd.bayes import Posterior
+    from vbcgcd.discovery.knowledge import Knowledge
+    from vbcgcd.discovery.options import Options
+    from vbcgcd.discovery.seedlings import Seedlings
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
@@ -202,6 +204,8 @@ class Segment:
     @classmethod
     def read(cls, path: Path) -> Segment:
         """From a file that holds `as_bytes`."""
+        from vbcgcd.bayes import Posterior
+
         arrays, values = read_archive(path, SEGMENT_KIND, SEGMENT_VERSION)
         return cls(Posterior(structure=values["structure"], **arrays), tuple(values["ids"]))
 
@@ -220,6 +224,8 @@ class SeedlingBed:
     @classmethod
     def read(cls, path: Path) -> SeedlingBed:
         """From a file that holds `as_bytes`."""
+        from vbcgcd.discovery.seedlings import Seedlings
+
         arrays, values = read_archive(path, SEEDLINGS_KIND, SEEDLINGS_VERSION)
         seedlings = Seedlings.from_arrays(arrays, values["structure"])
         assert seedlings is not None  # a commit without any has no such file
@@ -247,6 +253,8 @@ class BaseModel:
 
     def as_bytes(self) -> bytes:
         """A safetensors archive."""
+        from vbcgcd.discovery.knowledge import model_bytes
+
         values = {
             "params": asdict(self.options),
             "n_sessions": 0,
@@ -260,6 +268,9 @@ class BaseModel:
     @classmethod
     def read(cls, path: Path) -> BaseModel:
         """From a file that holds `as_bytes`."""
+        from vbcgcd.discovery.knowledge import read_model
+        from vbcgcd.discovery.options import Options
+
         knowledge, classes, _, values = read_model(path)
         return cls(knowledge, tuple(classes.tolist()), Options(**values["params"]), values["n_features"])
 

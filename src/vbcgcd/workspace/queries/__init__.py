@@ -1,9 +1,16 @@
 """Questions about a workspace: plain functions of a snapshot."""
 
-from vbcgcd.workspace.queries.categories import count_items, get_category, list_categories
+from typing import TYPE_CHECKING
+
+from vbcgcd.lazy import lazy_names
+from vbcgcd.workspace.queries.categories import (
+    count_items,
+    get_category,
+    list_categories,
+    list_entries,
+)
 from vbcgcd.workspace.queries.items import count_unassigned, unassigned_items
 from vbcgcd.workspace.queries.overview import get_config, overview
-from vbcgcd.workspace.queries.predictions import explain, predict
 from vbcgcd.workspace.queries.sessions import (
     labelled_sessions,
     last_command,
@@ -14,6 +21,9 @@ from vbcgcd.workspace.queries.sessions import (
     next_redo,
 )
 from vbcgcd.workspace.queries.sources import item_contents, list_sources
+
+if TYPE_CHECKING:
+    from vbcgcd.workspace.queries.predictions import explain, predict
 
 __all__ = [
     "count_items",
@@ -27,6 +37,7 @@ __all__ = [
     "list_categories",
     "list_changes",
     "list_commands",
+    "list_entries",
     "list_seedlings",
     "list_sessions",
     "list_sources",
@@ -35,3 +46,5 @@ __all__ = [
     "predict",
     "unassigned_items",
 ]
+
+__getattr__, __dir__ = lazy_names(__name__, {"vbcgcd.workspace.queries.predictions": ("explain", "predict")})

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import deviation
 from vbcgcd.errors import InputError
 from vbcgcd.names import normalised
 from vbcgcd.workspace.log.commits import Commit
@@ -30,6 +29,7 @@ __all__ = [
     "get_category",
     "items_by_session",
     "list_categories",
+    "list_entries",
     "nearest_means",
 ]
 
@@ -82,6 +82,16 @@ def get_category(snapshot: Snapshot, key: Key, *, retired: bool = False) -> Cate
     return find_category(snapshot.state, key, retired=retired)
 
 
+def list_entries(snapshot: Snapshot, *, retired: bool = False) -> tuple[Category, ...]:
+    """The live categories by rising id, then the retired ones if asked for: only what the log says of them.
+
+    No file of a commit is read, so this is much faster than `list_categories`.
+    """
+    state = snapshot.state
+    gone = (category for category in state.categories.values() if not category.live)
+    return (*state.live, *(gone if retired else ()))
+
+
 def list_categories(
     snapshot: Snapshot,
     *,
@@ -115,6 +125,8 @@ def list_categories(
 
 
 def _live(snapshot: Snapshot, n_samples: int, texts: bool, ids: Collection[int]) -> list[CategoryInfo]:
+    from vbcgcd.bayes import deviation
+
     knowledge, live, sizes = snapshot.knowledge, snapshot.state.live, category_sizes(snapshot)
     posterior = knowledge.posterior
     nearest, distance = nearest_means(posterior.mean)

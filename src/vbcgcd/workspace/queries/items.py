@@ -227,6 +227,8 @@ class TypicalItems(NamedTuple):
 
 def typical_samples(snapshot: Snapshot, category: int, n: int, *, texts: bool) -> TypicalItems:
     """The ``n`` most typical items of a category, with their texts if asked for."""
+    if n == 0:  # no table need be read
+        return TypicalItems((), (), ())
     items = typical_items(snapshot, category, n)
     return TypicalItems(
         tuple(item.reference for item in items),

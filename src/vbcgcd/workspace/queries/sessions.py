@@ -58,7 +58,7 @@ def list_commands(snapshot: Snapshot) -> tuple[CommandInfo, ...]:
 
 def list_seedlings(snapshot: Snapshot) -> tuple[SeedlingInfo, ...]:
     """The groups that are too small or too doubtful to be a category yet, the largest first."""
-    if snapshot.state.seedlings is None or (seedlings := snapshot.knowledge.seedlings) is None:
+    if (seedlings := snapshot.seedlings()) is None:
         return ()
     infos = (
         SeedlingInfo(round(float(rows)), int(since))

@@ -12,22 +12,21 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.embed.pictures import open_picture
 from vbcgcd.errors import InputError
-from vbcgcd.items import Items
-from vbcgcd.items.folders import list_pictures
 from vbcgcd.record import plain
-from vbcgcd.workspace.batch import items_of_path, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
 from vbcgcd.workspace.snapshot import History, Snapshot, once_per_snapshot
 from vbcgcd.workspace.trust import trust_of
 from vbcgcd.workspace.values import ItemContent, ItemInfo, SourceInfo
+
+if TYPE_CHECKING:
+    from vbcgcd.items import Items
 
 Array = NDArray[Any]
 #: Letters of an excerpt, and pixels of a thumbnail's longer side.
@@ -163,6 +162,8 @@ def content_digest(path: Path) -> str:
 
 def _newest(folder: str) -> float:
     """When a picture below a folder was last written, or something was added or removed."""
+    from vbcgcd.items.folders import list_pictures
+
     try:
         pictures = [os.path.join(folder, name) for name in list_pictures(folder)]
         places = {folder, *pictures, *map(os.path.dirname, pictures)}
@@ -233,6 +234,8 @@ def excerpt(text: str) -> str:
 
 def thumbnail(value: Any) -> str:
     """A picture as a small JPEG, in base64; raises `InputError` if it cannot be opened."""
+    from vbcgcd.embed.pictures import open_picture
+
     picture = open_picture(value)
     picture.thumbnail((PIXELS, PIXELS))
     out = io.BytesIO()
@@ -346,6 +349,8 @@ def _values(snapshot: Snapshot, commit: Commit, source: Source) -> Mapping[str, 
 
 
 def _read_again(source: Source, columns: Mapping[str, Any]) -> Items | None:
+    from vbcgcd.workspace.batch import items_of_path
+
     path = Path(source.path)
     unchanged = path.is_file() and content_digest(path) == source.digest if source.digest else path.is_dir()
     return items_of_path(path, dict(columns))[0] if unchanged else None
@@ -358,6 +363,8 @@ def _same_columns(items: Items, commit: Commit) -> bool:
 
 
 def _by_reference(items: Items) -> dict[str, Any]:
+    from vbcgcd.workspace.batch import storable
+
     return dict(zip(map(storable, items.references), items.values, strict=True))
 
 
