@@ -27,12 +27,6 @@ def imported_by_scikit_learn():
     return run(f"import sklearn.base; {LISTING}")
 
 
-def test_import_is_instant():
-    program = "import time; t = time.perf_counter(); import vbcgcd; print(time.perf_counter() - t)"
-    # The best of three: other work on the machine is not the package's doing.
-    assert min(float(run(program)) for _ in range(3)) < 0.5
-
-
 @pytest.mark.parametrize(
     "use",
     [

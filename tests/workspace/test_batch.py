@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -121,7 +123,7 @@ def test_kind_can_be_fixed_beforehand(tmp_path):
         workspace.learn(np.ones((4, 2)), [0, 0, 1, 1])
 
 
-def test_the_embedder_that_the_settings_name_is_made_again_after_opening(tmp_path, words, monkeypatch):
+def test_the_embedder_that_the_settings_name_is_made_when_a_vector_is_missing(tmp_path, words, monkeypatch):
     asked = []
 
     def make(name, **options):
@@ -137,8 +139,40 @@ def test_the_embedder_that_the_settings_name_is_made_again_after_opening(tmp_pat
     Workspace.init(tmp_path / "w", **settings).learn(TEXTS * 2, ["pay", "pay", "wet", "wet"] * 2)
     workspace = Workspace.open(tmp_path / "w")
     assert workspace.predict(TEXTS).name == ["pay", "pay", "wet", "wet"]
+    assert len(asked) == 1  # all vectors were in the cache
+    assert workspace.predict(["rain again", *TEXTS]).name == ["wet", "pay", "pay", "wet", "wet"]
     assert asked == [("some/model", {"kind": "text", "device": "cpu"})] * 2
-    # A model that moved is found under its new name; what counts is its fingerprint.
     workspace.configure(embedder="elsewhere/model")
-    assert workspace.predict(TEXTS).name == ["pay", "pay", "wet", "wet"]
+    workspace.predict(["rain once more"])
     assert asked[-1][0] == "elsewhere/model"
+
+
+def test_an_open_workspace_loads_its_embedder_once(tmp_path, words, monkeypatch):
+    loads = []
+    monkeypatch.setattr(batch, "make_embedder", lambda name, **options: loads.append(name) or words)
+    settings = {"embedder": "some/model", "model": {"count": "evidence"}}
+    Workspace.init(tmp_path / "w", **settings).learn(TEXTS * 2, ["pay", "pay", "wet", "wet"] * 2)
+    loads.clear()
+    workspace = Workspace.open(tmp_path / "w", cache=False)
+    workspace.warm_up()
+    for text in ("rain", "more rain"):
+        assert workspace.predict([text]).name == ["wet"]
+    assert loads == ["some/model"]
+
+
+def test_another_embedder_is_refused_before_it_makes_a_vector(tmp_path, words, monkeypatch):
+    workspace = Workspace.init(tmp_path / "w", embedder=words, model={"count": "evidence"})
+    workspace.learn(TEXTS * 2, ["pay", "pay", "wet", "wet"] * 2)
+    other = SimpleNamespace(name="other", kind="text", fingerprint="another", dimension=6, batch_size=8)
+    other.embed = lambda items: pytest.fail("embedded")
+    monkeypatch.setattr(batch, "make_embedder", lambda name, **options: other)
+    workspace = Workspace.open(tmp_path / "w")
+    assert workspace.predict(TEXTS).name == [
+        "pay",
+        "pay",
+        "wet",
+        "wet",
+    ]  # cached
+    for use in (lambda: workspace.predict(["rain"]), workspace.warm_up):
+        with pytest.raises(InputError, match="cannot be compared"):
+            use()

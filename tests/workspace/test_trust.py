@@ -143,7 +143,7 @@ def test_an_embedder_that_an_import_chose_asks_first(pictures, tmp_path, setting
     workspace = Workspace.open(tmp_path / "w")
     workspace.configure(**settings)
     workspace.export(tmp_path / "evil.zip")
-    copy = Workspace.import_(tmp_path / "evil.zip", tmp_path / "copy")
+    copy = Workspace.import_(tmp_path / "evil.zip", tmp_path / "copy", cache=False)
     asked = []
     monkeypatch.setattr("vbcgcd.workspace.batch.make_embedder", lambda *args, **options: asked.append(args))
     with pytest.raises(InputError, match="was imported") as caught:

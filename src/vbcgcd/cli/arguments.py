@@ -28,6 +28,7 @@ __all__ = [
     "Image",
     "Kind",
     "Label",
+    "OptionalData",
     "Place",
     "Split",
     "Text",
@@ -80,6 +81,14 @@ Data = Annotated[
     typer.Argument(
         metavar="DATA",
         help="A table (.csv, .tsv, .jsonl, .parquet), a folder of pictures, or arrays (.npy, .npz).",
+    ),
+]
+OptionalData = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="DATA",
+        help="A table (.csv, .tsv, .jsonl, .parquet), a folder of pictures, or arrays (.npy, .npz).",
+        show_default=False,
     ),
 ]
 Text = Annotated[str | None, typer.Option("--text", help="Column with the texts.", rich_help_panel=_PANEL)]

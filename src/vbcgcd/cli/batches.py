@@ -13,7 +13,8 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, working
-from vbcgcd.errors import MissingFileError
+from vbcgcd.cli.lines import check_stdin, predict_stdin
+from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.words import one_line
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def discover(
 
 @errors_are_messages
 def predict(
-    data: a.Data,
+    data: a.OptionalData = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -161,6 +162,14 @@ def predict(
             "would run as a formula.",
         ),
     ] = False,
+    stdin: Annotated[
+        bool,
+        typer.Option(
+            "--stdin",
+            help="Read items from standard input, one on each line, and answer each at once: id, name, "
+            "probability and novelty, separated by tabs, or a JSON object with --json.",
+        ),
+    ] = False,
     text: a.Text = None,
     image: a.Image = None,
     embedding: a.Embedding = None,
@@ -175,13 +184,21 @@ def predict(
     Example: vbcgcd predict tuesday.csv
 
     Example: vbcgcd predict tuesday.csv -o answers.csv --reject 0.05
+
+    Example: vbcgcd predict --stdin
     """
+    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
+    if stdin or str(data) == "-":
+        check_stdin(None if str(data) == "-" else data, output, columns)
+        predict_stdin(workspace, reject=reject, as_json=as_json)
+        return
+    if data is None:
+        raise InputError("Give the DATA to predict, or read it line by line.", option="stdin")
     from vbcgcd.cli.writing import check_output, write_predictions
     from vbcgcd.show import answers as show
 
     if output is not None:
         check_output(output, data)
-    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
     here = a.open_workspace(workspace)
     if output is not None:
         here.check_target(output)

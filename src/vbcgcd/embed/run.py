@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.checks import check_number
 from vbcgcd.embed.cache import VectorCache, cache_folder, item_key, view_key
+from vbcgcd.embed.deferred import DeferredEmbedder
 from vbcgcd.embed.pictures import Augmentation, open_picture
 from vbcgcd.embed.protocol import Embedder, ItemError
 from vbcgcd.embed.result import EmbedResult, Report, open_report
@@ -121,7 +122,6 @@ class _Run:
         self.items, self.embedder, self.seed, self.views = items, embedder, seed, views
         self.augmentation = augmentation or Augmentation() if views else None
         self.workers = workers or min(os.cpu_count() or 1, 8)
-        self.stages: Any = embedder if hasattr(embedder, "prepare") and hasattr(embedder, "forward") else None
         self.dtype = None if embedder.kind == "embedding" else np.float32
         self.reasons: dict[int, str] = {}
         self.vectors: dict[bytes, Array] = {}
@@ -142,6 +142,8 @@ class _Run:
             try:
                 tasks = self._tasks(pool)
                 missing = self._reuse(tasks)
+                if missing and isinstance(self.embedder, DeferredEmbedder):
+                    self.embedder = self.embedder.loaded
                 self._compute(pool, missing, report, len(tasks))
             except BaseException:
                 pool.shutdown(wait=False, cancel_futures=True)
@@ -150,6 +152,12 @@ class _Run:
                 if self.cache is not None:
                     self.writer.submit(self.cache.close).result()
         return self._result(tasks)
+
+    @property
+    def stages(self) -> Any:
+        """The embedder, if it prepares items and embeds prepared ones; else None."""
+        both = hasattr(self.embedder, "prepare") and hasattr(self.embedder, "forward")
+        return self.embedder if both else None
 
     def _tasks(self, pool: ThreadPoolExecutor) -> list[_Task]:
         """Every vector to compute, with its key; items that cannot be read fail here."""
@@ -178,6 +186,8 @@ class _Run:
         """Compute batch after batch, while threads prepare the next ones."""
         finished = total - len(missing)
         report(finished, total)
+        if not missing:
+            return  # nothing may be asked of an embedder that is not loaded
         for batch, inputs in self._batches(pool, missing):
             finished += len(batch)
             ready: list[tuple[_Task, Any]] = []

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,6 +123,8 @@ class Embedding:
         As in ``vbcgcd.embed.embed_items``.
     check_setting : callable
         Called before the embedder that the settings name is made; it may raise.
+    loaded : dict
+        Embedders that were loaded before, which is slow, by what names them; more are added to it.
     """
 
     state: State
@@ -129,6 +132,7 @@ class Embedding:
     cache: bool | PathLike = True
     progress: Progress = None
     check_setting: Callable[[], object] = lambda: None
+    loaded: dict[str, Embedder] = field(default_factory=dict)
 
     def load(
         self,
@@ -195,19 +199,50 @@ class Embedding:
     def _embed(self, items: Items) -> Batch:
         from vbcgcd.embed import embed_items
 
-        embedder = self.embedder
-        if embedder is None:
-            self.check_setting()
-            config = self.state.config
-            options = dict(config.get("embedder_options") or {})
-            embedder = make_embedder(config.get("embedder"), kind=items.kind, **options)
+        embedder = self.embedder or self._named(items.kind)
         mark = EmbedderMark(embedder.name, items.kind, embedder.fingerprint, embedder.dimension)
         self._check_fingerprint(mark)
         result = embed_items(items, embedder, cache=self.cache, progress=self.progress)
         if not len(result.rows):
+            if len(items) == 1:
+                raise InputError(f"{items.references[0]} could not be embedded: {result.failures[0].reason}.")
             raise InputError(f"None of the items in {items.source} could be embedded. {result.summary()}")
         mark = replace(mark, dimension=result.vectors.shape[1])
         return Batch(items.take(result.rows), result.vectors, mark, result.failures)
+
+    def _named(self, kind: str) -> Embedder:
+        """The embedder of the settings; one that has made vectors before is loaded for missing ones only."""
+        from vbcgcd.embed.deferred import DeferredEmbedder
+
+        self.check_setting()
+        known = self.state.embedder
+        if known is None or known["fingerprint"] == UNKNOWN:
+            return self.load_embedder(kind)
+        return DeferredEmbedder(
+            known["name"],
+            kind,
+            known["fingerprint"],
+            known["dimension"],
+            load=lambda: self.load_embedder(kind),
+        )
+
+    def warm_up(self) -> None:
+        """Load the embedder of the settings, if the items of the workspace need one."""
+        known = self.state.embedder
+        if self.embedder is None and known is not None and known["kind"] != "embedding":
+            self.load_embedder(known["kind"])
+
+    def load_embedder(self, kind: str) -> Embedder:
+        """The embedder that the settings name; raises if it is not the one of this workspace."""
+        self.check_setting()
+        config = self.state.config
+        options = dict(config.get("embedder_options") or {})
+        key = json.dumps([config.get("embedder"), kind, options], sort_keys=True)
+        if key not in self.loaded:
+            self.loaded[key] = make_embedder(config.get("embedder"), kind=kind, **options)
+        made = self.loaded[key]
+        self._check_fingerprint(EmbedderMark(made.name, kind, made.fingerprint, made.dimension))
+        return made
 
     def _check_mark(self, batch: Batch) -> None:
         self._check_fingerprint(batch.mark)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from vbcgcd.archive import utf8_path
 from vbcgcd.checks import check_number
 from vbcgcd.record import SessionRecord, plain
-from vbcgcd.workspace import commands, queries, values
+from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
+from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
 from vbcgcd.workspace.config import DEFAULTS, check_config
-from vbcgcd.workspace.imports import import_workspace
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.folder import open_created
@@ -32,7 +32,6 @@ from vbcgcd.workspace.trust import check_embedder_setting
 
 if TYPE_CHECKING:
     from vbcgcd.embed import Embedder
-    from vbcgcd.workspace.batch import Batch, PathLike, Progress
 
 __all__ = ["Workspace"]
 
@@ -87,10 +86,11 @@ class Workspace:
         lock_timeout: float = 0.0,
     ) -> None:
         check_number("lock_timeout", lock_timeout, low=0)
-        _check_embedder(embedder)
+        check_embedder(embedder)
         self.path = Path(path).absolute()
         self._store = Store(self.path)
         self._embedder, self._cache, self._timeout = embedder, cache, lock_timeout
+        self._loaded: dict[str, Embedder] = {}
         self._snapshot = Snapshot(self._store).refresh()
 
     @classmethod
@@ -119,7 +119,7 @@ class Workspace:
         """
         name = os.fspath(embedder) if isinstance(embedder, str | os.PathLike) else None
         ready: Any = embedder if name is None else None
-        _check_embedder(ready)
+        check_embedder(ready)
         check_number("lock_timeout", lock_timeout, low=0)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
@@ -140,7 +140,7 @@ class Workspace:
         embedder that it chose until you `configure` it.
         """
         folder = Path(utf8_path(Path(path).absolute()))
-        import_workspace(Path(file), folder, trust=trust)
+        imports.import_workspace(Path(file), folder, trust=trust)
         return open_created(folder, lambda: cls(path, **options))
 
     @classmethod
@@ -305,6 +305,11 @@ class Workspace:
         _ = now.base
         return queries.predict(now, self._batch(now, data, columns, embedding_progress), rate)
 
+    def warm_up(self) -> None:
+        """Read what `predict` needs and load the embedder, so that the next call answers at once."""
+        self._embedding(self.snapshot()).warm_up()
+        _ = self._snapshot.knowledge
+
     def explain(
         self,
         data: Any,
@@ -397,11 +402,11 @@ class Workspace:
     def _batch(
         self, now: Snapshot, data: Any, columns: Mapping[str, Any], progress: Progress = None, **options: Any
     ) -> Batch:
-        from vbcgcd.workspace.batch import Embedding
+        return self._embedding(now, progress).load(data, columns, **options)
 
+    def _embedding(self, now: Snapshot, progress: Progress = None) -> Embedding:
         check = partial(check_embedder_setting, now)
-        embedding = Embedding(now.state, self._embedder, self._cache, progress, check)
-        return embedding.load(data, columns, **options)
+        return Embedding(now.state, self._embedder, self._cache, progress, check, self._loaded)
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
         before = self._snapshot
@@ -415,10 +420,3 @@ class Workspace:
         commit = self._commit(draft, parameters)
         assert draft.record is not None
         return replace(draft.record, commit=commit.number, time=commit.time)
-
-
-def _check_embedder(embedder: Any) -> None:
-    if embedder is not None:
-        from vbcgcd.workspace.batch import check_embedder
-
-        check_embedder(embedder)

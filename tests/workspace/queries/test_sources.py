@@ -13,7 +13,7 @@ import pytest
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.workspace import ItemContent, Workspace, batch
+from vbcgcd.workspace import ItemContent, Workspace
 from vbcgcd.workspace.log.disk import digest, to_json
 from vbcgcd.workspace.log.files import Assignments
 from vbcgcd.workspace.queries import sources
@@ -134,13 +134,13 @@ def test_the_same_content_written_again_is_shown(texts, tmp_path):
 
 
 def test_a_source_is_read_once_and_only_when_asked_for(texts, monkeypatch):
-    reads, real = [], batch.items_of_path
+    reads, real = [], sources.items_of_path
 
     def items_of_path(path, columns):
         reads.append(path)
         return real(path, columns)
 
-    monkeypatch.setattr("vbcgcd.workspace.batch.items_of_path", items_of_path)
+    monkeypatch.setattr(sources, "items_of_path", items_of_path)
     now = texts.snapshot()
     items = typical_items(now, 0, 4)
     assert reads == []

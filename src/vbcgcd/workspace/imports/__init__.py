@@ -6,6 +6,13 @@ records tell (`records`), and what the files hold (`contents`). What an import n
 see `vbcgcd.workspace.trust`.
 """
 
-from vbcgcd.workspace.imports.importing import import_workspace
+from typing import TYPE_CHECKING
+
+from vbcgcd.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from vbcgcd.workspace.imports.importing import import_workspace
 
 __all__ = ["import_workspace"]
+
+__getattr__, __dir__ = lazy_names(__name__, {"vbcgcd.workspace.imports.importing": ("import_workspace",)})

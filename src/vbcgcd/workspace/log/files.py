@@ -57,6 +57,7 @@ __all__ = [
     "SeedlingBed",
     "Segment",
     "check_pyarrow",
+    "numbers_of",
     "parquet_bytes",
     "parquet_columns",
     "read_content",
@@ -129,7 +130,7 @@ class Assignments:
     def from_columns(cls, columns: Mapping[str, Any]) -> Assignments:
         """From columns of Arrow by name; further ones are left out."""
         numbers = ("category", "probability", "second", "second_probability", "novelty")
-        arrays = {name: columns[name].to_numpy() for name in numbers}
+        arrays = {name: numbers_of(columns[name]) for name in numbers}
         return cls(reference=columns["reference"], **arrays)
 
 
@@ -299,6 +300,11 @@ def parquet_columns(data: bytes) -> dict[str, Any]:
     source = check_pyarrow().BufferReader(data)
     table = check_pyarrow("pyarrow.parquet").ParquetFile(source).read()
     return {name: table[name] for name in table.column_names}
+
+
+def numbers_of(column: Any) -> Array:
+    """The numbers of a column of Arrow without nulls; unlike its ``to_numpy``, without importing pandas."""
+    return np.from_dlpack(column.combine_chunks() if hasattr(column, "combine_chunks") else column)
 
 
 def read_content(path: Path) -> Any:

@@ -17,6 +17,7 @@ from vbcgcd.workspace.log.files import (
     Assignments,
     Sample,
     check_pyarrow,
+    numbers_of,
     parquet_bytes,
     parquet_columns,
 )
@@ -78,7 +79,7 @@ class Rows:
     def from_bytes(cls, data: bytes) -> Rows:
         """From `as_bytes`."""
         columns = parquet_columns(data)
-        return cls(columns["commit"].to_numpy(), Assignments.from_columns(columns))
+        return cls(numbers_of(columns["commit"]), Assignments.from_columns(columns))
 
 
 @dataclass(frozen=True, eq=False)

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
+from vbcgcd.workspace.batch import items_of_path, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
 from vbcgcd.workspace.snapshot import History, Snapshot, once_per_snapshot
@@ -349,8 +350,6 @@ def _values(snapshot: Snapshot, commit: Commit, source: Source) -> Mapping[str, 
 
 
 def _read_again(source: Source, columns: Mapping[str, Any]) -> Items | None:
-    from vbcgcd.workspace.batch import items_of_path
-
     path = Path(source.path)
     unchanged = path.is_file() and content_digest(path) == source.digest if source.digest else path.is_dir()
     return items_of_path(path, dict(columns))[0] if unchanged else None
@@ -363,8 +362,6 @@ def _same_columns(items: Items, commit: Commit) -> bool:
 
 
 def _by_reference(items: Items) -> dict[str, Any]:
-    from vbcgcd.workspace.batch import storable
-
     return dict(zip(map(storable, items.references), items.values, strict=True))
 
 
