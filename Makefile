@@ -36,6 +36,7 @@ bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the rea
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/against_released.py
 	$(BIN)/python benchmarks/embedding_rate.py
+	$(BIN)/python benchmarks/everyday.py --rates
 	$(BIN)/python benchmarks/finetune.py
 
 torture: $(VENV)/.dev   ## attack everything: kills, faults, damage, hostile input; a table of counts

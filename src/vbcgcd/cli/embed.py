@@ -53,8 +53,8 @@ def embed(
         typer.Option(
             "--with",
             help="Name or path of an embedder: dino-vitb16, dino-vits16, dinov2-vitb14, pixels, a model of "
-            "transformers or sentence-transformers, timm:NAME, a checkpoint, or a fine-tuned folder. By "
-            "default the offline embedder for pictures or texts.",
+            "transformers or sentence-transformers, model2vec:FOLDER, timm:NAME, a checkpoint, or a "
+            "fine-tuned folder. By default the offline embedder for pictures or texts.",
         ),
     ] = None,
     text: Annotated[str | None, typer.Option("--text", help="Column of a table with the texts.")] = None,
