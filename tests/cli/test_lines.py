@@ -135,3 +135,14 @@ def test_answers_come_before_the_next_line_and_an_interruption_is_a_normal_end(a
     finally:
         process.kill()
     assert (process.returncode, out, errors) == (0, "", "")
+
+
+def test_one_text_can_be_given_by_itself(run, letters):
+    assert "card" in run("predict", "card card card").stdout
+    [row] = json.loads(run("predict", "weather weather weather", "--json").stdout)["predictions"]
+    assert (row["reference"], row["name"]) == ("this text", "weather")
+    assert "no file or folder" in run("predict", "missing.csv", code=2).stderr
+
+
+def test_h_is_help(run):
+    assert run("predict", "-h").stdout == run("predict", "--help").stdout

@@ -9,6 +9,7 @@ from vbcgcd.cli import batches, categories, common, embed, settings, study, unas
 _HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
 app = typer.Typer(
+    context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     add_completion=True,
     help=_HELP,

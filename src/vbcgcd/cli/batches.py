@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,7 @@ from rich.text import Text
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, working
 from vbcgcd.cli.lines import check_stdin, predict_stdin
-from vbcgcd.errors import InputError, MissingFileError
+from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
 
 if TYPE_CHECKING:
@@ -185,6 +184,8 @@ def predict(
 
     Example: vbcgcd predict tuesday.csv -o answers.csv --reject 0.05
 
+    Example: vbcgcd predict 'my card was stolen'
+
     Example: vbcgcd predict --stdin
     """
     columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
@@ -196,13 +197,17 @@ def predict(
         raise InputError("Give the DATA to predict, or read it line by line.", option="stdin")
     from vbcgcd.cli.writing import check_output, write_predictions
     from vbcgcd.show import answers as show
+    from vbcgcd.workspace.batch import single_item
 
     if output is not None:
         check_output(output, data)
     here = a.open_workspace(workspace)
     if output is not None:
         here.check_target(output)
-    items = _table_items(a.check_data(data), columns)
+    words = not columns and not data.exists() and (here.embedder or {}).get("kind") == "text"
+    items = single_item(str(data), "text") if words else None
+    if items is None:
+        items = _table_items(a.check_data(data), columns)
     source, options = (data, columns) if items is None else (items, {})
     with working("predicting") as steps:
         answers = here.predict(source, reject, embedding_progress=steps.embedding, **options)
@@ -249,11 +254,12 @@ def explain(
     Example: vbcgcd explain tuesday.csv --row 17
     """
     from vbcgcd.show import answers as show
+    from vbcgcd.workspace.batch import single_item
 
     columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
     here = a.open_workspace(workspace)
     kind_here = None if here.embedder is None else str(here.embedder["kind"])
-    items = _single_item(item, kind_here)
+    items = single_item(item, kind_here)
     if items is None:
         items = _table_items(a.check_data(Path(item)), columns)
     source, options = (item, columns) if items is None else (items, {})
@@ -273,27 +279,6 @@ def report_failures(failures: Sequence[Failure], embedded: int | None = None) ->
     lines += [f"  {failure.reference}: {failure.reason}" for failure in failures[:NAMED_FAILURES]]
     rest = len(failures) - NAMED_FAILURES
     note("\n".join([*lines, *([f"  and {rest:,} more"] if rest > 0 else [])]))
-
-
-def _single_item(item: str, kind: str | None) -> Items | None:
-    """An item given on the command line: a picture, or a text if there is no such file; None for data."""
-    from vbcgcd.items import Items
-    from vbcgcd.items.cells import is_picture
-    from vbcgcd.items.read import ARRAYS
-    from vbcgcd.items.tables import TABLES
-
-    if os.path.isfile(item) and is_picture(item):
-        return Items("image", [Path(item).absolute()], [item], item)
-    endings = (*ARRAYS, *TABLES)
-    looks_like_a_file = len(item.split()) == 1 and (item.lower().endswith(endings) or is_picture(item))
-    if os.path.exists(item) or looks_like_a_file:
-        return None
-    if kind not in ("text", None):  # None: nothing was learned, which is what the error should say
-        raise MissingFileError(
-            f"There is no file {item[:200]!r}. This workspace holds {kind}s: give a file, and --row if it "
-            "has more than one item."
-        )
-    return Items("text", [item], ["this text"], "the command line")
 
 
 def _table_items(data: Path, columns: dict[str, Any]) -> Items | None:

@@ -13,7 +13,7 @@ from vbcgcd.items.items import Column, check_kind
 
 TEXT_NAMES = (
     *("text", "sentence", "utterance", "document", "content", "body", "message", "review"),
-    *("question", "query", "comment", "tweet", "title", "description", "abstract"),
+    *("question", "query", "comment", "tweet", "title", "description", "abstract", "subject"),
 )
 IMAGE_NAMES = (
     *("image", "image_path", "img", "img_path", "picture", "photo", "path", "filepath", "file_path"),
@@ -22,9 +22,25 @@ IMAGE_NAMES = (
 EMBEDDING_NAMES = ("embedding", "embeddings", "vector", "emb")
 LABEL_NAMES = (
     *("label", "labels", "category", "class", "class_name", "label_name", "intent", "target", "y"),
-    *("fine_label",),
+    *("fine_label", "intent_name", "category_name", "topic", "tag"),
 )
-ID_NAMES = ("id", "item_id", "row_id", "uid", "uuid", "guid", "key", "idx", "index", "", "unnamed:_0")
+ID_NAMES = (
+    *(
+        "id",
+        "item_id",
+        "row_id",
+        "uid",
+        "uuid",
+        "guid",
+        "key",
+        "ref",
+        "reference",
+        "ticket_id",
+        "idx",
+        "index",
+    ),
+    *("", "unnamed:_0"),
+)
 SPLIT_NAMES = ("split", "partition", "subset", "set", "fold")
 
 #: This many numbered columns of numbers are an embedding even beside a text.

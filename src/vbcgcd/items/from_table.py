@@ -19,7 +19,7 @@ from vbcgcd.items.tables import TABLES, Block, DelimitedTable, JsonlTable, Table
 
 Array = NDArray[Any]
 
-__all__ = ["open_table", "read_table"]
+__all__ = ["open_table", "read_table", "table_items"]
 
 
 def open_table(path: Path) -> TableFile:
@@ -59,13 +59,23 @@ def read_table(
     **options
         ``kind``, ``text``, ``image``, ``embedding``, ``label`` and ``id`` of `read_items`.
     """
-    table = open_table(path)
+    return table_items(open_table(path), split=split, ignore=ignore, **options)
+
+
+def table_items(
+    table: TableFile,
+    *,
+    split: tuple[str, str] | None = None,
+    ignore: Sequence[str] = (),
+    **options: Any,
+) -> Items:
+    """Items of an open table; the options are those of `read_table`."""
     split_columns = _split_columns(split, table)
     first = table.first_cells()
     if first is None:
-        raise InputError(f"{path} has no rows.")
+        raise InputError(f"{table.path} has no rows.")
     natures = {name: nature_of(first[name], typed=table.typed) for name in table.names}
-    columns = choose_columns(natures, source=str(path), ignore=[*ignore, *split_columns], **options)
+    columns = choose_columns(natures, source=str(table.path), ignore=[*ignore, *split_columns], **options)
     del first
     return _TableReader(table, columns, split).items()
 

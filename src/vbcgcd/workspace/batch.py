@@ -13,9 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.checks import check_number
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items import Failure, Items, read_items
-from vbcgcd.items.read import array_items, load_npz
+from vbcgcd.items.cells import is_picture
+from vbcgcd.items.frames import FrameTable, is_frame, is_series, list_of
+from vbcgcd.items.from_table import table_items
+from vbcgcd.items.read import ARRAYS, array_items, load_npz
+from vbcgcd.items.tables import TABLES
 from vbcgcd.workspace.snapshot import State
 
 if TYPE_CHECKING:
@@ -37,6 +41,7 @@ __all__ = [
     "check_embedder",
     "items_of_path",
     "load_items",
+    "single_item",
     "storable",
 ]
 
@@ -271,13 +276,13 @@ class Embedding:
 
 
 def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tuple[Items, Maker]:
-    """Items from a path, an array or Items, and what made their vectors, where a file says so.
+    """Items from a path, a table, an array or Items, and what made their vectors, where a file says so.
 
     Parameters
     ----------
-    data : path, Items or array
+    data : path, Items, array, list of texts, or frame or Series of pandas, polars or Arrow
     columns : dict
-        Options of ``vbcgcd.items.read_items``; only for a path.
+        Options of ``vbcgcd.items.read_items``; only for a path or a frame.
     labels : array-like (N,), optional
         Only for an array.
     """
@@ -289,10 +294,19 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
                 option="labels",
             )
         return items_of_path(Path(data), {k: v for k, v in columns.items() if v is not None})
-    chosen = [name for name, value in columns.items() if value is not None]
+    chosen = {name: value for name, value in columns.items() if value is not None}
+    if is_frame(data) and (labels is None or chosen):
+        if labels is not None:
+            raise InputError(
+                "labels and names of columns cannot be passed together; name the label column with the "
+                "option 'label'.",
+                option="labels",
+            )
+        return table_items(FrameTable(data), **chosen), UNKNOWN_MAKER
     if chosen:
         raise InputError(
-            f"{', '.join(chosen)} can only be used with a file, got {type(data).__name__}.", option=chosen[0]
+            f"{', '.join(chosen)} can only be used with a file or a table, got {type(data).__name__}.",
+            option=next(iter(chosen)),
         )
     if isinstance(data, Items):
         if labels is not None:
@@ -301,11 +315,18 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
             )
         return data, UNKNOWN_MAKER
     try:
-        values = np.asarray(data)
+        values = np.asarray(_column_values(data) if is_series(data) else data)
         known = None if labels is None else np.asarray(labels)
     except ValueError as error:
         raise InputError(f"The data cannot be turned into an array: {error}.") from None
     return array_items(values, source="the array", labels=known), UNKNOWN_MAKER
+
+
+def _column_values(column: Any) -> list[Any]:
+    """The values of a Series; a missing text is an empty one, which is reported and left out."""
+    values = list_of(column)
+    texts = any(isinstance(value, str) for value in values)
+    return ["" if value is None else value for value in values] if texts else values
 
 
 def items_of_path(path: Path, columns: dict[str, Any]) -> tuple[Items, Maker]:
@@ -318,6 +339,22 @@ def items_of_path(path: Path, columns: dict[str, Any]) -> tuple[Items, Maker]:
         columns = {**columns, "id": "references"}
     maker = Maker(*(str(arrays.get(name, UNKNOWN)) for name in ("embedder", "fingerprint")))
     return read_items(path, **columns), maker
+
+
+def single_item(item: str, kind: str | None) -> Items | None:
+    """An item given as a string: a picture, or a text if there is no such file; None for data."""
+    if os.path.isfile(item) and is_picture(item):
+        return Items("image", [Path(item).absolute()], [item], item)
+    endings = (*ARRAYS, *TABLES)
+    looks_like_a_file = len(item.split()) == 1 and (item.lower().endswith(endings) or is_picture(item))
+    if os.path.exists(item) or looks_like_a_file:
+        return None
+    if kind not in ("text", None):  # None: nothing was learned, which is what the error should say
+        raise MissingFileError(
+            f"There is no file {item[:200]!r}. This workspace holds {kind}s: give a file, and --row if it "
+            "has more than one item."
+        )
+    return Items("text", [item], ["this text"], "this text")
 
 
 def storable(text: str) -> str:

@@ -15,7 +15,7 @@ from vbcgcd.checks import check_number
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
-from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder
+from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, single_item
 from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.files import check_pyarrow
@@ -43,10 +43,11 @@ class Workspace:
     rewritten. Ids of categories never change their meaning, names can. No items are stored, only their
     references and assignments and, if the settings ask for it, a few short excerpts.
 
-    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``), an ``Items``, or an array
-    of embeddings (N, d), texts (N,) or pictures (N, H, W, 3). Methods that take data also take ``**columns``,
-    the options of ``vbcgcd.items.read_items``, and ``embedding_progress``, the ``progress`` of
-    ``vbcgcd.embed.embed_items``. A category is an id or a name. Commits of others are taken in first.
+    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``), an ``Items``, a frame or
+    Series of pandas, polars or Arrow, or an array of embeddings (N, d), texts (N,) or pictures (N, H, W, 3).
+    Methods that take data also take ``**columns``, the options of ``vbcgcd.items.read_items``, and
+    ``embedding_progress``, the ``progress`` of ``vbcgcd.embed.embed_items``. A category is an id or a name.
+    Commits of others are taken in first.
 
     Parameters
     ----------
@@ -324,7 +325,8 @@ class Workspace:
 
         Parameters
         ----------
-        data : path, Items or array
+        data : text, path, Items, frame or array
+            In a workspace of texts, a string that names no file is the text itself.
         row : int
             Which of the items.
         n : int
@@ -337,7 +339,10 @@ class Workspace:
         now = self.snapshot()
         _ = now.base
         check_number("n", n, low=1, whole=True)
-        batch = self._batch(now, data, columns, row=row)
+        item = data
+        if isinstance(data, str) and not any(value is not None for value in columns.values()):
+            item = single_item(data, (now.state.embedder or {}).get("kind")) or data
+        batch = self._batch(now, item, columns, row=row)
         return queries.explain(now, batch, n=n, n_samples=n_samples, texts=items)
 
     categories = query(queries.list_categories)

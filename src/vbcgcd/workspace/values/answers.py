@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any
 
 from numpy.typing import NDArray
 
+from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
 from vbcgcd.record import plain
 from vbcgcd.workspace.values.results import Result
@@ -69,12 +71,35 @@ class Predictions(Result):
     def __len__(self) -> int:
         return len(self.references)
 
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        """The rows, so that ``pandas.DataFrame(predictions)`` has one for each item."""
+        return self.rows()
+
+    def to_pandas(self) -> Any:
+        """A pandas frame with one row for each item."""
+        return _library("pandas").DataFrame(self._columns())
+
+    def to_polars(self) -> Any:
+        """A polars frame with one row for each item."""
+        return _library("polars").DataFrame(self._columns())
+
+    def _columns(self) -> dict[str, Any]:
+        left_out = ("references", "reject", "failures")
+        columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
+        return {"reference": self.references, **columns}
+
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain dict for each item."""
-        names = [f.name for f in fields(self) if f.name not in ("references", "reject", "failures")]
-        columns = [plain(getattr(self, name)) for name in names]
-        for reference, *values in zip(self.references, *columns, strict=True):
-            yield {"reference": reference, **dict(zip(names, values, strict=True))}
+        columns = self._columns()
+        for values in zip(*map(plain, columns.values()), strict=True):
+            yield dict(zip(columns, values, strict=True))
+
+
+def _library(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"This needs the package {name}; install it with pip install {name}.") from None
 
 
 @dataclass(frozen=True)
