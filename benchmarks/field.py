@@ -58,7 +58,11 @@ def groups(out: Path, data: str) -> Groups:
             label = record.run.method + (f" ({settings})" if settings else "")
             found.setdefault(label, {})[record.plan.seed] = record
     runs = {label: [by_seed[s] for s in sorted(by_seed)] for label, by_seed in found.items()}
-    return dict(sorted(runs.items(), key=lambda pair: (not pair[0].startswith("ours"), -_all(pair[1]))))
+    return dict(sorted(runs.items(), key=lambda pair: (_rank(pair[0]), -_all(pair[1]))))
+
+
+def _rank(label: str) -> int:
+    return 0 if label == "ours" else 1 if label.startswith("ours") else 2
 
 
 def _all(records: Sequence[RunRecord]) -> float:
@@ -114,7 +118,7 @@ def short(out: Path) -> ResultTable:
 
 
 def _method(label: str) -> str:
-    return label.split(" (")[0]
+    return label if label.startswith("ours") else label.split(" (")[0]
 
 
 def main() -> None:
