@@ -1,6 +1,7 @@
 """Rows one by one: the uneven stream through `observe`, against `discover` on its batches.
 
 VBCGCD_DATA=... python benchmarks/observe.py --seeds 0 1 2
+VBCGCD_DATA=... python benchmarks/observe.py --river   # River's clusterers on the same streams
 
 `observe` answers when a row arrives, before it has seen those that follow; "asked again" are the answers of
 `predict` to the same rows at the end of each session. All is that of the model at the end, on test rows.
@@ -19,7 +20,9 @@ from common import console, table
 from streams import datasets
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.study import Dataset
+from vbcgcd.study.methods import METHODS
 from vbcgcd.study.records import PlanResult
+from vbcgcd.study.runner import make_method
 from vbcgcd.study.streams.run import run_stream
 from vbcgcd.study.streams.shapes import make_stream
 
@@ -127,15 +130,32 @@ def compare(name: str, data: Dataset, seeds: list[int], shape: str) -> list[tupl
     ]
 
 
+def river(name: str, data: Dataset, seeds: list[int], shape: str) -> list[tuple[str, ...]]:
+    """River's clusterers, which learn row by row too; sequential k-means has to be told the number."""
+    rows = []
+    for method in ("river-dbstream", "river-kmeans"):
+        told, results = not METHODS[method].counts, list[PlanResult]()
+        seconds, n_rows = list[float](), 0
+        for seed in seeds:
+            plan = make_stream(data.train_y, shape, seed=seed)
+            results.append(run_stream(make_method(method), data, plan, number_known=told))
+            seconds += [session.seconds for session in results[-1].sessions]
+            n_rows += sum(len(session.rows) for session in plan.sessions)
+        rows.append(row(f"{name}, {method}{', number told' * told}", results, seconds, n_rows))
+    return rows
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--data", nargs="*", default=[], help="parts of file names; by default all files")
     parser.add_argument("--shape", default="uneven")
+    parser.add_argument("--river", action="store_true", help="River's clusterers (extra rivals)")
     options = parser.parse_args()
+    judge = river if options.river else compare
     rows = []
     for name, data in datasets(options.data).items():
-        rows += compare(name.partition("-")[0], data, options.seeds, options.shape)
+        rows += judge(name.partition("-")[0], data, options.seeds, options.shape)
     console.width = 150
     table(f"Stream {options.shape}, seeds {' '.join(map(str, options.seeds))}", COLUMNS, rows)
 

@@ -52,13 +52,16 @@ def same(one, other):
 def test_stability_and_clusters_are_read_back_and_may_be_missing():
     clusters = ClusterScore(0.75, 0.5, math.nan)
     sessions = (session(),)
-    full = PlanResult(0.9, 0.9, sessions, 1.0, 0, None, IdStability(9, 8, 7, 6), clusters, clusters)
+    full = PlanResult(0.9, 0.9, sessions, 1.0, 0, None, IdStability(9, 8, 7, 6), clusters, clusters, 0.25)
     content = record().as_json() | {"result": replace(record(), result=full).as_json()["result"]}
     read = RunRecord.from_json(json.loads(json.dumps(content)))
     assert repr(read.result) == repr(full)
     bare = RunRecord.from_json(record().as_json()).result
     assert bare.stability is bare.test_clusters is bare.session_clusters is None
-    assert not {"stability", "test_clusters", "session_clusters"} & set(record().as_json()["result"])
+    assert bare.calibration_error is None
+    assert math.isnan(record().calibration_error)
+    names = {"stability", "test_clusters", "session_clusters", "calibration_error"}
+    assert not names & set(record().as_json()["result"])
 
 
 @pytest.mark.parametrize("result", [True, False])

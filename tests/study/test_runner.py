@@ -74,7 +74,7 @@ def test_the_result_is_worth_having(run):
 def test_a_session_is_given_rows_and_a_number_and_no_labels(run, digits, plan):
     calls = run[1].calls
     # After `fit` the labelled rows are predicted too, and at the end all rows that arrived: id stability.
-    verbs = ["fit", "predict", "predict", *["discover", "predict"] * 2, "predict"]
+    verbs = ["fit", "predict", "predict", *["discover", "predict"] * 2, "predict", "predict_proba"]
     assert [name for name, _, _ in calls] == verbs
     sessions = [(args, kwargs) for name, args, kwargs in calls if name == "discover"]
     for (args, kwargs), session in zip(sessions, plan.sessions, strict=True):
@@ -123,6 +123,21 @@ def test_an_oracle_scores_one(digits, plan, number_known, numbers):
     assert result.test_clusters == result.session_clusters == ClusterScore(1, 1, 1)
     assert result.stability.share == 1
     assert result.stability.items == len(plan.base_rows) + len(plan.sessions[0].rows)
+
+
+class Doubting(Oracle):
+    """Knows every class, and says so of three quarters of its answer only."""
+
+    def predict_proba(self, X):
+        ids = self.predict(X)
+        self.classes_ = np.unique(ids)
+        return np.where(ids[:, None] == self.classes_, 0.75, 0.01)
+
+
+def test_probabilities_are_judged_where_a_method_reports_them(run, digits, plan):
+    assert run_plan(Oracle(digits), digits, plan).calibration_error is None
+    assert run_plan(Doubting(digits), digits, plan).calibration_error == pytest.approx(0.25)
+    assert 0 < run[0].calibration_error < 0.2
 
 
 class Renumbering(Oracle):

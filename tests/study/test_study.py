@@ -182,6 +182,8 @@ def test_seeds_draw_different_plans(small_data):
     plans = study.choose_plans(data, "b50t5", "random", 3)
     assert len({plan.digest for plan in plans}) == 3
     assert [plan.origin.seed for plan in plans] == [0, 1, 2]
+    [later] = study.choose_plans(data, "b50t5", "random", 1, first_seed=2)
+    assert later.digest == plans[2].digest
     with pytest.raises(InputError) as caught:
         study.choose_plans(data, "b50t5", "random", 0)
     assert caught.value.option == "seeds"

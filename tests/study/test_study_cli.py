@@ -64,7 +64,7 @@ def test_a_run_prints_its_tables_and_is_resumed(run, plan_file, small_file, tmp_
     assert "| ours (n_components=8) |" in markdown.output
     assert "Scoring joint" in markdown.output
     latex = run("table", "main", *FAST, "--format", "latex")
-    assert latex.output.count(r"\begin{tabular}") == 4
+    assert latex.output.count(r"\begin{tabular}") == 5
 
 
 @pytest.fixture
@@ -111,6 +111,7 @@ def test_a_figure_is_drawn(run, plan_file, small_file, tmp_path):
         (("run", "ablation", "--data", "FILE", "--methods", "ours"), "own variants"),
         (("run", "backbone", "--data", "FILE", "--plan", "PLAN"), "two embeddings"),
         (("run", "main", "--data", "FILE", "--seeds", "0"), "seeds"),
+        (("run", "main", "--data", "FILE", "--first-seed", "-1"), "first_seed"),
         (("run", "main", "--data", "FILE"), "too few for 5"),
         (("table", "main", "--out", "empty"), "No finished runs"),
         (("figure", "nothing", "--data", "FILE", "-o", "x.png"), "nothing"),

@@ -42,6 +42,7 @@ def record(seed, old, new, *, bound=0.8, seconds=1.0, method="ours", plan="b50t5
             stability=IdStability(10, 8, 7, 6),
             test_clusters=ClusterScore(0.5, 0.6, 0.4),
             session_clusters=ClusterScore(0.7, 0.8, 0.6),
+            calibration_error=0.05,
         ),
         Accuracies(0.95, scores),
         version or vbcgcd.__version__,
@@ -78,6 +79,20 @@ def test_the_summary_by_hand(two):
         ),
     )
     assert "frozen" in table.notes[0]
+
+
+OVERVIEW = ("method", "All", "of best", "New", "M_f", "ECE", "AUROC", "ids kept", "seconds")
+
+
+def test_the_overview_by_hand(two):
+    silent = dataclasses.replace(record(1, 0.7, 0.6, bound=0.9, method="ncm"))
+    silent = dataclasses.replace(silent, result=dataclasses.replace(silent.result, calibration_error=None))
+    table = tables("main", two | {"ncm": (silent,)})[OVERVIEW]
+    ours, ncm = table.rows
+    # Bounds are .8 with seed 0, and the rival's .9 with seed 1: .575 / .8 and .675 / .9.
+    assert ours == ("ours", "62.50 ± 7.07", "0.734", "55.0", "20.0", "0.050", "50.0", "75.0", "4.0")
+    assert ncm == ("ncm [1 of 2 seeds]", "67.50", "0.750", "60.0", "20.0", "–", "50.0", "75.0", "4.0")
+    assert "Side by side: other" in table.title
 
 
 def test_records_without_stability_leave_a_gap(two):

@@ -209,6 +209,9 @@ def run(
     plan: PlanName = "b50t5",
     order: OrderOption = Order.RANDOM,
     seeds: Annotated[int, typer.Option(help="Number of plans to run, with the seeds 0, 1, 2, ...")] = 3,
+    first_seed: Annotated[
+        int, typer.Option(help="First of these seeds, for class orders that nobody looked at.")
+    ] = 0,
     methods: Methods = None,
     settings: Settings = None,
     embedder: Embedder = None,
@@ -233,6 +236,7 @@ def run(
         plan=plan,
         order=order.value,
         seeds=seeds,
+        first_seed=first_seed,
         methods=methods,
         options=_options(settings),
         embedder=embedder,

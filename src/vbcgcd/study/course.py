@@ -21,6 +21,7 @@ from vbcgcd.study.scoring import (
     FrozenMatch,
     Outcome,
     SessionScore,
+    answer_probability,
     joint_correct,
     macro_accuracy,
     outcome_of,
@@ -29,7 +30,7 @@ from vbcgcd.study.scoring import (
     score_stream,
 )
 from vbcgcd.study.stability import ItemLog
-from vbcgcd.study.streams.scoring import JUNK, StreamResult
+from vbcgcd.study.streams.scoring import JUNK, StreamResult, calibration_error
 
 Array = NDArray[Any]
 Progress = Callable[[str], None]
@@ -41,9 +42,10 @@ __all__ = ["Course", "Method", "Progress"]
 class Method(Protocol):
     """What can be run over a plan: `CategoryDiscoverer`, a rival, or any class with these three verbs.
 
-    A method may also have ``nbytes`` (the bytes it keeps between sessions) and ``partial_fit`` (learn more
-    labelled rows). Its supervised upper bound uses ``partial_fit`` session by session; without it, the bound
-    is one `fit` on all rows.
+    A method may also have ``nbytes`` (the bytes it keeps between sessions), ``predict_proba`` (one
+    column for each of its ``classes_``; how far its probabilities are right is then scored too) and
+    ``partial_fit`` (learn more labelled rows). Its supervised upper bound uses ``partial_fit`` session by
+    session; without it, the bound is one `fit` on all rows.
     """
 
     def fit(self, X: Any, y: Any) -> Any:
@@ -162,10 +164,21 @@ class Course:
             self._items.judge(self.method.predict),
             self._test_clusters,
             self._session_clusters,
+            self._calibration(),
         )
 
     def _log(self, rows: Array, ids: Array, truth: Array) -> None:
         self._items.add(rows, ids, truth, self._match.of)
+
+    def _calibration(self) -> float | None:
+        """Calibration error over the test rows after the last session; None without probabilities."""
+        if not hasattr(self.method, "predict_proba"):
+            return None
+        rows = self.data.test_x[np.isin(self.data.test_y, self.plan.known_before(len(self._sessions)))]
+        predicted, correct = self._last_answers
+        classes = getattr(self.method, "classes_", None)
+        probability = answer_probability(predicted, np.asarray(self.method.predict_proba(rows)), classes)
+        return calibration_error(probability, correct)
 
     def _test_scores(self, t: int) -> _TestScores:
         """Scores after ``t`` sessions, on all classes that arrived."""
@@ -175,6 +188,7 @@ class Course:
         known = plan.known_before(max(t - 1, 0))
         groups = (truth, plan.labelled, known, plan.sessions[t - 1].novel if t else plan.labelled[:0])
         correct = self._match.correct(predicted, truth)
+        self._last_answers = (np.asarray(predicted), correct)
         joint = score_session(joint_correct(predicted, truth), *groups)
         return _TestScores(
             score_session(correct, *groups),

@@ -102,7 +102,7 @@ _CATALOGUE = (
         "Main table",
         "How accurate is each method on all, old and new classes after each session?",
         (_OURS,),
-        ("sessions", "summary", "stream", "cost"),
+        ("sessions", "summary", "overview", "stream", "cost"),
         takes_methods=True,
     ),
     Experiment(

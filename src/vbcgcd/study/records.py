@@ -22,9 +22,9 @@ from vbcgcd.study.stability import IdStability
 from vbcgcd.study.streams.scoring import StreamResult
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
-REVISION = 4
+REVISION = 5
 Score = TypeVar("Score", SessionScore, StreamScore, ClusterScore)
-_OPTIONAL = ("stream", "stability", "test_clusters", "session_clusters")
+_OPTIONAL = ("stream", "stability", "test_clusters", "session_clusters", "calibration_error")
 
 __all__ = ["PlanResult", "Results", "RunRecord", "SessionEvaluation", "identity", "run_key"]
 
@@ -76,6 +76,9 @@ class PlanResult:
         Whether items of earlier sessions keep their ids; None in records of earlier versions.
     test_clusters, session_clusters : ClusterScore or None
         Of the test rows and of the rows of the last session, after it; None in records of earlier versions.
+    calibration_error : float or None
+        Expected calibration error over the test rows after the last session, frozen scoring; None where the
+        method reports no probabilities, and in records of earlier versions.
     """
 
     base: float
@@ -87,6 +90,7 @@ class PlanResult:
     stability: IdStability | None = None
     test_clusters: ClusterScore | None = None
     session_clusters: ClusterScore | None = None
+    calibration_error: float | None = None
 
     def accuracies(self, protocol: str = "frozen") -> Accuracies:
         """Test accuracy along the run under a protocol, "frozen" or "joint"."""
@@ -162,10 +166,23 @@ class RunRecord:
         return share(self.accuracies(protocol), self.bound) if protocol == "frozen" else math.nan
 
     @property
+    def seconds(self) -> float:
+        """Of `fit` and all sessions; NaN for a supervised run."""
+        if self.result is None:
+            return math.nan
+        return self.result.fit_seconds + sum(s.seconds for s in self.result.sessions)
+
+    @property
     def ids_kept(self) -> float:
         """Share of the items of earlier sessions that keep their id and its meaning; NaN if not measured."""
         stability = None if self.result is None else self.result.stability
         return math.nan if stability is None else stability.share
+
+    @property
+    def calibration_error(self) -> float:
+        """Calibration error of the method's own probabilities on test rows; NaN if it reports none."""
+        error = None if self.result is None else self.result.calibration_error
+        return math.nan if error is None else error
 
     @property
     def bound_discovery(self) -> float:
@@ -235,7 +252,7 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
     ]
     base, joint = _number(content["base"]), _number(content["base_joint"])
     stream, stability = content.get("stream"), content.get("stability")
-    clusters = [content.get(name) for name in ("test_clusters", "session_clusters")]
+    test, session = (content.get(name) for name in ("test_clusters", "session_clusters"))
     return PlanResult(
         base,
         joint,
@@ -244,7 +261,9 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
         content["fit_peak_bytes"],
         None if stream is None else StreamResult.from_json(stream),
         None if stability is None else IdStability.from_json(stability),
-        *(None if c is None else _score(ClusterScore, c) for c in clusters),
+        None if test is None else _score(ClusterScore, test),
+        None if session is None else _score(ClusterScore, session),
+        content.get("calibration_error"),
     )
 
 

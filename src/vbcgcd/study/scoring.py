@@ -37,6 +37,7 @@ __all__ = [
     "Outcome",
     "SessionScore",
     "StreamScore",
+    "answer_probability",
     "discovery",
     "forgetting",
     "joint_correct",
@@ -87,11 +88,12 @@ def outcome_of(record: Any, classes: Array | None = None) -> Outcome:
     probability = getattr(record, "probability_", None)
     columns = getattr(record, "probabilities_", None)
     if probability is None and columns is not None and np.shape(columns) != (0, 0):
-        probability = _answer_probability(labels, np.asarray(columns), classes)
+        probability = answer_probability(labels, np.asarray(columns), classes)
     return Outcome(labels, novel, getattr(record, "novelty_", None), probability)
 
 
-def _answer_probability(labels: Array, columns: Array, classes: Array | None) -> Array:
+def answer_probability(labels: Array, columns: Array, classes: Array | None) -> Array:
+    """Probability (N,) of each answer: its own column of ``columns`` (N, K); see `outcome_of`."""
     if classes is None or len(classes) != columns.shape[1]:
         return np.asarray(columns.max(axis=1))
     position = {label: k for k, label in enumerate(np.asarray(classes).tolist())}

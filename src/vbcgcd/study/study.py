@@ -123,6 +123,7 @@ def run_study(
     plan: FilePath | Plan | Sequence[Plan] = "b50t5",
     order: str = "random",
     seeds: int = 3,
+    first_seed: int = 0,
     methods: Methods | None = None,
     options: Options | None = None,
     second: FilePath | Dataset | None = None,
@@ -150,6 +151,8 @@ def run_study(
         Order in which the classes of a named plan arrive.
     seeds : int
         Number of plans to draw for a named plan, with the seeds 0, 1, 2, ...
+    first_seed : int
+        Where these seeds begin: other class orders than the usual ones.
     methods : str or sequence of str, optional
         Methods to compare instead of the experiment's own variants; "all" is ours and every rival from the
         papers, "tools" what people use today.
@@ -203,7 +206,7 @@ def run_study(
         )
     if junk is not None and not isinstance(junk, Dataset):
         junk = load_dataset(junk, progress=bars)
-    plans = choose_plans(dataset, _plan_of(experiment, plan), order, seeds, junk)
+    plans = choose_plans(dataset, _plan_of(experiment, plan), order, seeds, junk, first_seed=first_seed)
     if experiment.plan in STREAMS and not all(drawn.is_stream for drawn in plans):
         raise InputError(
             f"{experiment.name} needs a realistic stream; use {experiment.plan}, "
@@ -253,9 +256,9 @@ def _work(
     plan_digests = [plan.digest + (elsewhere if plan.junk_labels else "") for plan in plans]
     for variant in experiment.variants:
         source = second if variant.second and second is not None else data
-        for seed, plan in enumerate(plans):
-            key = run_key(variant.run, digests[variant.second], plan_digests[seed])
-            yield _Work(variant, seed, source, plan, key)
+        for plan, plan_digest in zip(plans, plan_digests, strict=True):
+            key = run_key(variant.run, digests[variant.second], plan_digest)
+            yield _Work(variant, plan.origin.seed, source, plan, key)
 
 
 def _report(
@@ -288,6 +291,8 @@ def choose_plans(
     order: str,
     seeds: int,
     junk: Dataset | None = None,
+    *,
+    first_seed: int = 0,
 ) -> list[Plan]:
     """The plans of a study, one for each seed."""
     if isinstance(plan, Plan):
@@ -305,10 +310,11 @@ def choose_plans(
             )
         return [check_plan(read_plan(plan), data.train_y)]
     check_number("seeds", seeds, low=1, whole=True)
+    check_number("first_seed", first_seed, low=0, whole=True)
     junk_y = None if junk is None else junk.train_y
     return [
         named_plan(str(plan), data.train_y, dataset=data.name, order=order, seed=seed, junk_y=junk_y)
-        for seed in range(seeds)
+        for seed in range(first_seed, first_seed + seeds)
     ]
 
 

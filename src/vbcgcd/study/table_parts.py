@@ -179,6 +179,14 @@ class Context:
         """How ids are matched to classes."""
         return f"Scoring {self.protocol}: {PROTOCOLS[self.protocol]}. Accuracy on test rows in %."
 
+    def share_of_best(self, record: RunRecord) -> float:
+        """Final All as a share of the best bound of any method here in the same class order."""
+        if self.protocol != "frozen":
+            return math.nan
+        every = (r for group in self.groups.values() for r in group)
+        best = max(r.bound.final.all for r in every if r.plan.seed == record.plan.seed)
+        return record.accuracies(self.protocol).final.all / best
+
     @property
     def source_notes(self) -> tuple[str, ...]:
         """Where rivals and printed values come from."""

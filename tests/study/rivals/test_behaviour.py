@@ -84,6 +84,23 @@ def test_what_is_kept_is_smaller_than_the_rows(learned, small_data):
     assert 0 < method.nbytes < 5 * small_data.train_x.nbytes
 
 
+def test_the_answer_is_the_most_probable_category(learned, small_data):
+    name, method, story = learned
+    if not hasattr(method, "predict_proba"):
+        pytest.skip(f"{name} has no probabilities")
+    probability = method.predict_proba(small_data.test_x)
+    assert probability.shape == (len(small_data.test_x), len(method.classes_))
+    assert probability.min() >= 0
+    if name != "bertopic-merge":  # cosines, which BERTopic calls probabilities
+        np.testing.assert_allclose(probability.sum(axis=1), 1, atol=1e-6)
+    np.testing.assert_array_equal(method.classes_[probability.argmax(axis=1)], story[-1][1])
+
+
+def test_methods_without_a_distribution_report_none():
+    without = {"ncm", "ncm-kmeans", "fecam", "gcd-frozen", "metagcd-frozen", "hdbscan", "birch"}
+    assert not [name for name in without if hasattr(made(name), "predict_proba")]
+
+
 @pytest.mark.parametrize("name", EVERY)
 def test_discover_takes_no_labels(name):
     parameters = inspect.signature(made(name).discover).parameters

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 from sklearn.base import BaseEstimator
 
 from vbcgcd.errors import InputError, NotFittedError
@@ -19,7 +20,7 @@ from vbcgcd.validation import check_choice, check_labels, check_number, check_ro
 
 Array = NDArray[Any]
 
-__all__ = ["BaseRival", "Learned", "Rival"]
+__all__ = ["BaseRival", "Learned", "Probabilistic", "Rival"]
 
 
 class Learned(NamedTuple):
@@ -163,6 +164,19 @@ class Rival(BaseRival):
         number = self._estimate(rows) if n_novel is None else n_novel
         codes, novelty = self._discover(rows, number)
         return Learned(codes, number, novelty)
+
+
+class Probabilistic(BaseRival):
+    """Base class of rivals whose own classifier is a distribution over categories; the others have none."""
+
+    @abstractmethod
+    def _log_joint(self, rows: Array) -> Array:
+        """Log-probability of each category, up to a constant of the row, array (N, K)."""
+
+    def predict_proba(self, X: Any) -> Array:
+        """Probability of each category, array (N, K), in the order of ``classes_``."""
+        self._check_fitted()
+        return np.asarray(softmax(self._log_joint(check_rows(self, X).astype(np.float64)), axis=1))
 
 
 def _nbytes(value: Any) -> int:

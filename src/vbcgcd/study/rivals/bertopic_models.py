@@ -16,7 +16,7 @@ from vbcgcd.study.rivals.base import BaseRival, Learned, Rival
 from vbcgcd.study.rivals.kmeans import pinned_kmeans, squared_distances, unit_rows
 from vbcgcd.study.rivals.ncm import category_means
 from vbcgcd.study.rivals.topics import admitting, quiet, wordless
-from vbcgcd.validation import check_choice
+from vbcgcd.validation import check_choice, check_rows
 
 Array = NDArray[Any]
 
@@ -244,3 +244,11 @@ class BertopicMerged(BaseRival):
         with quiet():
             topics, _ = self.model_.transform(wordless(len(rows)), embeddings=unit_rows(rows))
         return np.array([self.codes_[int(topic)] for topic in topics])
+
+    def predict_proba(self, X: Any) -> Array:
+        """What BERTopic calls probabilities, array (N, K): cosines with topics, whose sum need not be one."""
+        self._check_fitted()
+        likeness = cosine_similarity(check_rows(self, X).astype(np.float64), self.topic_embeddings_)
+        columns = np.zeros((len(likeness), len(self.classes_)))
+        columns[:, list(self.codes_.values())] = np.clip(likeness, 0.0, 1.0)[:, list(self.codes_)]
+        return columns

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vbcgcd.study.rivals.heads import (
-    HeadRival,
+    SoftmaxRival,
     logits,
     project,
     replay,
@@ -50,7 +50,7 @@ def pair_threshold(rows: Array, codes: Array) -> float:
     return float(edges[np.argmax(2 * hits / np.maximum(1, called + same.sum()))])
 
 
-class GrowMergeFrozen(HeadRival):
+class GrowMergeFrozen(SoftmaxRival):
     """Grow and Merge (Zhang et al., NeurIPS 2022, "A Unified Framework for Continuous Categories Discovery").
 
     Kept: a row is novel where its best cosine to a known prototype is below the 5th percentile of the

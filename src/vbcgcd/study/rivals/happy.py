@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from vbcgcd.study.rivals.heads import (
-    HeadRival,
+    SoftmaxRival,
     entropy_gap,
     logits,
     project,
@@ -48,7 +48,7 @@ def hardness(prototypes: Array, temperature: float) -> Array:
     return np.asarray(shares / shares.sum())
 
 
-class HappyFrozen(HeadRival):
+class HappyFrozen(SoftmaxRival):
     """Happy (Ma et al., NeurIPS 2024, "Happy: A Debiased Learning Framework for Continual GCD").
 
     Kept: new head rows start at those k-means centroids (K = all categories so far) that the old head likes

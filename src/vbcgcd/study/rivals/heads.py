@@ -19,13 +19,14 @@ from torch.nn import functional as F
 
 from vbcgcd.errors import InputError
 from vbcgcd.study.rivals import kmeans
-from vbcgcd.study.rivals.base import Rival
+from vbcgcd.study.rivals.base import Probabilistic, Rival
 
 Array = NDArray[Any]
 
 __all__ = [
     "HEAD_TEMPERATURE",
     "HeadRival",
+    "SoftmaxRival",
     "batches",
     "best_device",
     "cross_entropy",
@@ -294,3 +295,10 @@ class HeadRival(Rival):
     def _novelty(self, rows: Array) -> Array:
         """How far each row (N, d) is from the head as it stands: before a session, from what is known."""
         return np.asarray(-self._cosines(rows).max(1))
+
+
+class SoftmaxRival(HeadRival, Probabilistic):
+    """A rival that trains its head as a softmax, which gives probabilities."""
+
+    def _log_joint(self, rows: Array) -> Array:
+        return self._cosines(rows) / HEAD_TEMPERATURE

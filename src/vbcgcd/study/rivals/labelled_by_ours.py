@@ -126,6 +126,12 @@ class LabelledByOurs(Rival):
     def _predict(self, rows: Array) -> Array:
         return np.asarray(self.codes_[self._scores(rows).argmax(axis=1)])
 
+    def _every_score(self, rows: Array) -> Array:
+        """Scores of all categories, (N, K); minus infinity of those without rows."""
+        scores = np.full((len(rows), len(self.classes_)), -np.inf)
+        scores[:, self.codes_] = self._scores(rows)
+        return scores
+
     def _ask_inner(self, rows: Array, n_novel: int) -> tuple[Array, Array]:
         """Position of each row, known ones first, and its novelty, from the inner model.
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
+from vbcgcd.study.rivals.base import Probabilistic
 from vbcgcd.study.rivals.labelled_by_ours import LabelledByOurs
 from vbcgcd.study.rivals.ncm import category_means
 
@@ -18,7 +19,7 @@ TINY = 1e-12
 __all__ = ["Lda"]
 
 
-class Lda(LabelledByOurs):
+class Lda(LabelledByOurs, Probabilistic):
     """One mean for each category and one covariance for all: streaming linear discriminant analysis.
 
     Hayes and Kanan, "Lifelong machine learning with deep streaming linear discriminant analysis" (CVPR
@@ -88,3 +89,6 @@ class Lda(LabelledByOurs):
         # log N(z; m_k, S) without the terms that all categories share: z S^-1 m_k - m_k S^-1 m_k / 2
         weights = cho_solve(cho_factor(self.covariance_, lower=True), self.means_.T)
         return np.asarray(rows @ weights - 0.5 * np.einsum("kd,dk->k", self.means_, weights))
+
+    def _log_joint(self, rows: Array) -> Array:
+        return self._every_score(rows)

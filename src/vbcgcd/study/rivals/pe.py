@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cholesky, solve_triangular
 
 from vbcgcd.errors import InputError
+from vbcgcd.study.rivals.base import Probabilistic
 from vbcgcd.study.rivals.labelled_by_ours import LabelledByOurs
 from vbcgcd.study.rivals.ncm import category_means
 from vbcgcd.validation import check_number
@@ -21,7 +22,7 @@ __all__ = ["PointEstimate", "gaussian_log_density"]
 FULL_RANK = 1e-8
 
 
-class PointEstimate(LabelledByOurs):
+class PointEstimate(LabelledByOurs, Probabilistic):
     """Gaussians by maximum likelihood, the PE of the VB-CGCD paper (ICML 2025), its equation 5.
 
     Kept: mean and empirical covariance (divided by n) of each category, Gaussian log-density with equal
@@ -119,6 +120,9 @@ class PointEstimate(LabelledByOurs):
 
     def _scores(self, rows: Array) -> Array:
         return gaussian_log_density(self._reduced(rows), self.means_, self.factors_)
+
+    def _log_joint(self, rows: Array) -> Array:
+        return self._every_score(rows)
 
     def _reduced(self, rows: Array) -> Array:
         return np.asarray((rows - self.centre_) @ self.components_.T)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics.pairwise import euclidean_distances
 
-from vbcgcd.study.rivals.base import Rival
+from vbcgcd.study.rivals.base import Probabilistic, Rival
 from vbcgcd.study.rivals.kmeans import pinned_kmeans, unit_rows
 from vbcgcd.study.rivals.spherical import (
     SphericalMixture,
@@ -27,7 +27,7 @@ Array = NDArray[Any]
 __all__ = ["PromptCcdFrozen"]
 
 
-class PromptCcdFrozen(Rival):
+class PromptCcdFrozen(Rival, Probabilistic):
     """A Gaussian mixture over the embeddings whose component means prompt the embedding itself.
 
     Cendra, Zhao and Han, "PromptCCD: Learning Gaussian mixture prompt pool for continual category discovery"
@@ -150,7 +150,10 @@ class PromptCcdFrozen(Rival):
         return log_joint(prompted[: len(unit)], self.mixture_).argmax(axis=1), novelty
 
     def _predict(self, rows: Array) -> Array:
-        return log_joint(self._prompted(unit_rows(rows)), self.mixture_).argmax(axis=1)
+        return self._log_joint(rows).argmax(axis=1)
+
+    def _log_joint(self, rows: Array) -> Array:
+        return log_joint(self._prompted(unit_rows(rows)), self.mixture_)
 
     def _estimate(self, rows: Array) -> int:
         unit = unit_rows(rows)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from vbcgcd.study.rivals.heads import (
-    HeadRival,
+    SoftmaxRival,
     entropy_gap,
     logits,
     project,
@@ -25,7 +25,7 @@ Array = NDArray[Any]
 __all__ = ["SimGcdFrozen"]
 
 
-class SimGcdFrozen(HeadRival):
+class SimGcdFrozen(SoftmaxRival):
     """SimGCD (Wen, Zhao and Qi, ICCV 2023, "Parametric Classification for Generalized Category Discovery").
 
     Kept: the cosine head with unit rows, which grows by random rows; self-distillation between two views with

@@ -13,7 +13,7 @@ from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.mixture import GaussianMixture
 
-from vbcgcd.study.rivals.base import Rival
+from vbcgcd.study.rivals.base import Probabilistic, Rival
 
 Array = NDArray[Any]
 TINY = 1e-12
@@ -21,7 +21,7 @@ TINY = 1e-12
 __all__ = ["VbReleased"]
 
 
-class VbReleased(Rival):
+class VbReleased(Rival, Probabilistic):
     """Gaussians by maximum likelihood with Adam, a short way from N(0, I).
 
     Dai and Chauhan, "Continual generalized category discovery: learning and forgetting from a Bayesian
@@ -129,7 +129,10 @@ class VbReleased(Rival):
         return labels, novelty
 
     def _predict(self, rows: Array) -> Array:
-        return self._scores(self._reduced(rows), self.means_, self.covariances_).argmax(axis=1)
+        return self._log_joint(rows).argmax(axis=1)
+
+    def _log_joint(self, rows: Array) -> Array:
+        return self._scores(self._reduced(rows), self.means_, self.covariances_)
 
     def _reduced(self, rows: Array) -> Array:
         return np.asarray((rows - self.centre_) @ self.projection_.T / self.scale_)
