@@ -93,7 +93,7 @@ def _with_a_seedling(*args: Any, **options: Any) -> Any:
     knowledge, outcome = run_session(*args, **options)
     group = knowledge.posterior.take([0])
     seedlings = Seedlings(group, np.array([3.0]), np.array([9.0]), np.array([options["session"]]))
-    return replace(knowledge, seedlings=seedlings), replace(outcome, seedlings=(3,))
+    return replace(knowledge, seedlings=seedlings), replace(outcome, seedlings=(3,), lessons_=None)
 
 
 def _pictures(patterns: Any, each: int, rng: np.random.Generator) -> list[Any]:

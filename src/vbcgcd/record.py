@@ -21,11 +21,11 @@ from vbcgcd.items import Failure
 Array = NDArray[Any]
 
 Command = Literal["learn", "discover"]
-_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_"})
+_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_", "lessons_"})
 #: Names in the JSON of release 0.1.0, and what they are called now.
 _RENAMED = {"unfamiliar": "flagged", "model": "prior"}
 
-__all__ = ["CountCurve", "SessionRecord", "Step", "plain"]
+__all__ = ["CountCurve", "Lessons", "SessionRecord", "Step", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -73,6 +73,31 @@ class CountCurve(NamedTuple):
     candidates: tuple[int, ...]
     scores: tuple[float, ...]
     chosen: int
+
+
+class Lessons(NamedTuple):
+    """What each row of an unlabelled session taught, so that it can be taken back exactly.
+
+    Attributes
+    ----------
+    row, category : int array (M,)
+        A row, and a category that it taught, by its position in the order in which they were learned.
+    weight : array (M,)
+        What the row counted for in the statistics of that category.
+    waiting : int array (N,)
+        The seedling that each row belongs to after the session, with weight 1; -1 for none.
+    lineage : int array (S,)
+        What each seedling was before the session; -1 if it is new.
+    grown : mapping of int -> int
+        The seedling before the session that a category took over, by the position of the category.
+    """
+
+    row: Array
+    category: Array
+    weight: Array
+    waiting: Array
+    lineage: Array
+    grown: Mapping[int, int]
 
 
 @dataclass(frozen=True)
@@ -152,6 +177,9 @@ class SessionRecord:
         the probability that it belongs to none of them.
     novelty_ : array (N,)
         Novelty before the session: uniform on [0, 1] for rows of known categories, high for novel ones.
+    lessons_ : Lessons or None
+        What each row taught; None for a labelled session, with ``inference="svi"``, and in a record that was
+        read from disk.
 
     Examples
     --------
@@ -200,6 +228,7 @@ class SessionRecord:
     labels_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
     probabilities_: Array = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)
     novelty_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
+    lessons_: Lessons | None = field(default=None, compare=False, repr=False)
 
     @property
     def n_novel(self) -> int:

@@ -49,8 +49,8 @@ def test_parts_can_be_taken_and_put_together():
 
 def test_only_the_most_valuable_are_kept_in_their_order():
     worth = np.random.default_rng(0).permutation(MOST + 10)
-    kept = seedlings_of([group(0, 3, k) for k in range(MOST + 10)], worth=worth).most_valuable()
-    assert kept.worth.tolist() == worth[worth >= 10].tolist()
+    every = seedlings_of([group(0, 3, k) for k in range(MOST + 10)], worth=worth)
+    assert every.take(every.most_valuable).worth.tolist() == worth[worth >= 10].tolist()
 
 
 GEOMETRIES = [Geometry("direction", 10.0, 0.95), Geometry("distance", 0.5, DIM * 0.25)]

@@ -152,6 +152,7 @@ def leaving(n_unassigned, sizes, *, grown=False):
             seedlings=() if seedlings is None else tuple(round(n) for n in seedlings.rows.tolist()),
             grown=dict.fromkeys(list(record.novel)[:1], arguments["session"] - 1) if grown else {},
             warnings=(WARNING,),
+            lessons_=None,
         )
         return replace(after, seedlings=seedlings), record
 

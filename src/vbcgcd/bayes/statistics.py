@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 #: Rows converted to float64 at a time: bounds the extra memory at 25 MB for 384 dimensions.
 CHUNK_ROWS = 8192
-#: Weights are summed in another order when they are subtracted: a count this little below zero is zero.
+#: Weights are summed in another order when they are subtracted: a count this near to zero is zero.
 COUNT_ROUNDING = 1e-9
 
 __all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility", "structure_of"]
@@ -162,7 +162,7 @@ class Statistics:
                 f"Cannot subtract more rows than there are: counts {self.count} minus {other.count}; "
                 "subtract only statistics that were added."
             )
-        count = np.maximum(count, 0.0)
+        count = np.where(count > COUNT_ROUNDING * np.maximum(self.count, 1), count, 0.0)
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count != 0)
         mean = np.where(count[:, None] != 0, self.mean + share[:, None] * (self.mean - other.mean), 0.0)
         weight = np.divide(count * other.count, self.count, out=np.zeros_like(count), where=self.count != 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,6 +19,7 @@ from vbcgcd.words import one_line
 
 if TYPE_CHECKING:
     from vbcgcd.items import Failure, Items
+    from vbcgcd.workspace import SessionRecord
 
 #: Items that could not be embedded and are named one by one.
 NAMED_FAILURES = 20
@@ -39,6 +41,10 @@ def learn(
         bool,
         typer.Option("--update-known", help="Also learn from items whose category is already known."),
     ] = False,
+    new_labels: Annotated[
+        bool,
+        typer.Option("--new-labels", help="Accept new labels that look like mistyped names of categories."),
+    ] = False,
     again: a.Again = False,
     workspace: a.Place = None,
     as_json: AsJson = False,
@@ -47,6 +53,8 @@ def learn(
 
     The first call is the base session; later calls add labels that are new.
     Items without a label are skipped.
+    A new label that differs from a category's name by one letter is probably a typo:
+    on a terminal you are asked, a script is refused unless it passes --new-labels.
 
     Example: vbcgcd learn labelled.csv
 
@@ -60,19 +68,32 @@ def learn(
         text=text, image=image, embedding=embedding, label=label, id=id, split=split, kind=kind
     )
     here = a.open_workspace(workspace)
-    with working("learning") as steps:
-        record = here.learn(
-            a.check_data(data),
-            update_known=update_known,
-            again=again,
-            embedding_progress=steps.embedding,
-            **columns,
-        )
+
+    def attempt(new_labels: bool) -> tuple[SessionRecord, float]:
+        with working("learning") as steps:
+            record = here.learn(
+                a.check_data(data),
+                update_known=update_known,
+                new_labels=new_labels,
+                again=again,
+                embedding_progress=steps.embedding,
+                **columns,
+            )
+        return record, steps.seconds
+
+    try:
+        record, seconds = attempt(new_labels)
+    except InputError as error:
+        if error.option != "new_labels" or not sys.stdin.isatty() or not sys.stderr.isatty():
+            raise
+        note(str(error))
+        typer.confirm("Are all labels meant as they are?", abort=True, err=True)
+        record, seconds = attempt(True)
     report_failures(record.failures, record.rows + record.unlabelled)
     finish(
         record,
         as_json,
-        lambda: show.session(record, seconds=steps.seconds, updated=update_known),
+        lambda: show.session(record, seconds=seconds, updated=update_known),
         steps=("vbcgcd discover DATA", "vbcgcd categories"),
     )
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.batches import report_failures
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, working
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, refuse_options_before, working
 from vbcgcd.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def categories(
     Example: vbcgcd categories --find card
     """
     if ctx.invoked_subcommand is not None:
-        _refuse_options_before(ctx)
+        refuse_options_before(ctx, {"everything": "--all", "as_json": "--json"})
         return
     from vbcgcd.show import categories as show
 
@@ -84,15 +84,6 @@ def categories(
         return show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
 
     finish(values, as_json, render, steps=["vbcgcd unassigned"] if n_unassigned else [])
-
-
-def _refuse_options_before(ctx: typer.Context) -> None:
-    """Options before a subcommand would be ignored silently."""
-    for name in ctx.params:
-        source = ctx.get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
-            flag = {"everything": "--all", "as_json": "--json"}.get(name, f"--{name}")
-            raise InputError(f"Put {flag} after '{ctx.invoked_subcommand}', not before it.")
 
 
 def _matches(info: CategoryInfo, text: str | None) -> bool:

@@ -11,7 +11,7 @@ import sys
 import time
 import typing
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from pathlib import Path
@@ -75,6 +75,7 @@ __all__ = [
     "open_workspace",
     "print_json",
     "progress_bar",
+    "refuse_options_before",
     "warnings_are_notes",
     "working",
 ]
@@ -350,6 +351,15 @@ def check_data(data: Path) -> Path:
     if _is_workspace(data):
         raise InputError(f"{data} is a workspace, not data. Give a table, a folder of pictures or arrays.")
     return data
+
+
+def refuse_options_before(ctx: typer.Context, flags: Mapping[str, str]) -> None:
+    """Raise for options before a subcommand, which would be ignored; ``flags`` that are not their names."""
+    for name in ctx.params:
+        source = ctx.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            flag = flags.get(name, f"--{name}")
+            raise InputError(f"Put {flag} after '{ctx.invoked_subcommand}', not before it.")
 
 
 def find_workspace(folder: Path | None) -> Path:

@@ -9,14 +9,11 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO, Protocol
 
 from vbcgcd.errors import DiskError, InputError, MissingFileError
-
-if TYPE_CHECKING:
-    from vbcgcd.workspace import Predictions
 
 FORMATS = (".csv", ".jsonl", ".parquet")
 #: What a cell begins with that spreadsheets run; the last four in their full-width forms.
@@ -26,8 +23,15 @@ _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII
 __all__ = ["FORMATS", "check_output", "write_predictions"]
 
 
-def check_output(output: Path, data: Path) -> None:
-    """Raise if predictions for ``data`` cannot be written to ``output``, before any work is done."""
+class HasRows(Protocol):
+    """Predictions, or whatever else has a row for each item."""
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain dict for each item."""
+
+
+def check_output(output: Path, data: Path | None = None) -> None:
+    """Raise if rows about ``data`` cannot be written to ``output``, before any work is done."""
     if output.suffix.lower() not in FORMATS:
         ending = f"Unsupported file type {output.suffix!r}" if output.suffix else f"{output} has no extension"
         raise InputError(f"{ending}; predictions can be saved as {', '.join(FORMATS)}.", option="output")
@@ -36,22 +40,22 @@ def check_output(output: Path, data: Path) -> None:
     folder = os.path.dirname(os.path.abspath(output))
     if not os.path.isdir(folder):
         raise MissingFileError(f"There is no folder {folder}; create it first.", option="output")
-    if output.exists() and data.exists() and output.samefile(data):
+    if data is not None and output.exists() and data.exists() and output.samefile(data):
         raise InputError(
             f"{output} is the data itself; choose another name for the predictions.", option="output"
         )
     if output.suffix.lower() == ".parquet":
-        from vbcgcd.workspace.log.files import check_pyarrow
+        from vbcgcd.workspace.log.parquet import check_pyarrow
 
         check_pyarrow()
 
 
-def write_predictions(answers: Predictions, output: Path, *, raw_cells: bool = False) -> None:
+def write_predictions(answers: HasRows, output: Path, *, raw_cells: bool = False) -> None:
     """Write one row for each item; on any error the file stays as it was.
 
     Parameters
     ----------
-    answers : Predictions
+    answers : Predictions, or whatever else has rows
     output : Path
     raw_cells : bool
         Write the texts of a CSV as they are, also those that a spreadsheet would run as a formula.
@@ -59,7 +63,7 @@ def write_predictions(answers: Predictions, output: Path, *, raw_cells: bool = F
     from vbcgcd.archive import atomic_file
 
     cell = _number_cell if raw_cells else _safe_cell
-    writers: dict[str, Callable[[Predictions, BinaryIO], None]] = {
+    writers: dict[str, Callable[[HasRows, BinaryIO], None]] = {
         ".csv": functools.partial(_csv, cell=cell),
         ".jsonl": _jsonl,
         ".parquet": _parquet,
@@ -72,7 +76,7 @@ def write_predictions(answers: Predictions, output: Path, *, raw_cells: bool = F
         raise DiskError.writing(output, error) from None
 
 
-def _csv(answers: Predictions, file: BinaryIO, cell: Callable[[Any], Any]) -> None:
+def _csv(answers: HasRows, file: BinaryIO, cell: Callable[[Any], Any]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
     rows = answers.rows()
     first = next(rows)
@@ -89,13 +93,13 @@ def _csv(answers: Predictions, file: BinaryIO, cell: Callable[[Any], Any]) -> No
     text.detach()
 
 
-def _jsonl(answers: Predictions, file: BinaryIO) -> None:
+def _jsonl(answers: HasRows, file: BinaryIO) -> None:
     for row in answers.rows():
         file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
 
 
-def _parquet(answers: Predictions, file: BinaryIO) -> None:
-    from vbcgcd.workspace.log.files import check_pyarrow
+def _parquet(answers: HasRows, file: BinaryIO) -> None:
+    from vbcgcd.workspace.log.parquet import check_pyarrow
 
     arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
     rows = list(answers.rows())

@@ -37,7 +37,7 @@ from vbcgcd.show import sessions as show_sessions
 from vbcgcd.words import add_row, grid
 from vbcgcd.workspace import Predictions, Workspace
 from vbcgcd.workspace.commands.sessions import unique_name
-from vbcgcd.workspace.log.files import check_pyarrow
+from vbcgcd.workspace.log.parquet import check_pyarrow
 
 OPTIONS: dict[str, Any] = {"size": 8, "grey": True}
 EXCERPTS = 5

@@ -45,8 +45,12 @@ class Leftovers(NamedTuple):
         Session in which that seedling began.
     seedlings : Seedlings or None
         After the session.
+    lineage : int array (S,)
+        What each seedling was before the session; -1 if it is new.
+    home : int array (N,)
+        The seedling that each row belongs to after the session; -1 for none, or one that was not kept.
     waiting : bool array (N,)
-        Rows that belong to a seedling.
+        Rows that belong to a seedling, kept or not.
     strangeness : array (N,)
         Probability that each row belongs to no category: that it is a stranger or, for a row of a novel
         category, that the category stands for no class.
@@ -58,6 +62,8 @@ class Leftovers(NamedTuple):
     past: dict[int, int]
     grown: dict[int, int]
     seedlings: Seedlings | None
+    lineage: Array
+    home: Array
     waiting: Array
     strangeness: Array
     reliability: Array
@@ -91,8 +97,7 @@ def tend(
     past = _taken_over(here, discovery, stream)
     groups = _groups(here, discovery, set(past.values()), stream)
     n_found = discovery.responsibility.shape[1]
-    columns, kept = list[Array](), list[Seedlings]()
-    waiting = np.zeros(len(here.rows), dtype=bool)
+    columns, kept = list[Array](), list[tuple[Seedlings, _Group]]()
     for group in groups:
         seedling = _seedling(here, group, session)
         rows_came = bool(here.weighted(group.members[:, None])[:, 0].sum() > 0)
@@ -102,8 +107,8 @@ def tend(
             past[n_found + len(columns)] = group.home
             columns.append(group.members.astype(np.float64))
         else:
-            waiting |= group.members
-            kept.append(seedling)
+            kept.append((seedling, group))
+    waiting = np.any([group.members for _, group in kept], axis=0) if kept else np.zeros(len(here.rows), bool)
     if columns:
         discovery = _with_columns(discovery, np.column_stack(columns))
     reliability = _reliability(here, discovery, past, stream)
@@ -117,11 +122,25 @@ def tend(
         discovery._replace(teaching=teaching),
         past,
         grown,
-        Seedlings.concatenate(kept).most_valuable() if kept else None,
+        *_bed(kept, len(here.rows)),
         waiting,
         strangeness,
         reliability,
     )
+
+
+def _bed(kept: list[tuple[Seedlings, _Group]], n_rows: int) -> tuple[Seedlings | None, Array, Array]:
+    """The seedlings after a session, what each was before it, and the one of each row."""
+    home = np.full(n_rows, -1)
+    if not kept:
+        return None, np.empty(0, dtype=np.int64), home
+    every = Seedlings.concatenate([seedling for seedling, _ in kept])
+    chosen = every.most_valuable
+    groups = [kept[place][1] for place in chosen]
+    for place, group in enumerate(groups):
+        home[group.members] = place
+    before = [-1 if group.home is None else group.home for group in groups]
+    return every.take(chosen), np.array(before, dtype=np.int64), home
 
 
 def with_past(posterior: Posterior, leftovers: Leftovers, knowledge: Knowledge) -> Posterior:

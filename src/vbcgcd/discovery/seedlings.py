@@ -67,9 +67,10 @@ class Seedlings:
             self.posterior.take(chosen), self.rows[chosen], self.worth[chosen], self.since[chosen]
         )
 
-    def most_valuable(self) -> Seedlings:
-        """Those that are kept: the most valuable ones, in order."""
-        return self.take(np.sort(np.argsort(-self.worth, kind="stable")[:MOST]))
+    @property
+    def most_valuable(self) -> Array:
+        """Positions of those that are kept: the most valuable ones, in order."""
+        return np.sort(np.argsort(-self.worth, kind="stable")[:MOST])
 
     @classmethod
     def concatenate(cls, parts: list[Seedlings]) -> Seedlings:

@@ -29,6 +29,7 @@ from vbcgcd.discovery.count import COUNTERS, CountProblem, given
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather
 from vbcgcd.discovery.leftovers import tend, with_past
+from vbcgcd.discovery.lessons import lessons_of
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.strategies import (
@@ -132,12 +133,18 @@ def run_session(
             unassigned |= leftovers.waiting
         assignments = labels[best]
     check_finite("The probability of a category", probabilities)
+    sure_known = np.full(len(rows), -1)
+    if options.update_known:
+        sure_known = _sure_known(np.where(unassigned[:, None], 0.0, probabilities), len(knowledge.posterior))
     evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     back = np.argsort(order)
     novel = labels[len(knowledge.posterior) :].tolist()
     present, counts = np.unique(assignments[~unassigned], return_counts=True)
     sure = gather(probabilities, best)[~unassigned]
     seedlings = None if leftovers is None else leftovers.seedlings
+    lessons = None
+    if fit.weight is not None and here.weight is None:
+        lessons = lessons_of(fit.weight, sure_known, len(knowledge.posterior), leftovers, back)
     record = SessionRecord(
         session=session,
         command="discover",
@@ -161,9 +168,9 @@ def run_session(
         labels_=with_unassigned(assignments, unassigned, labels)[back],
         probabilities_=probabilities[back],
         novelty_=novelty[back],
+        lessons_=lessons,
     )
-    if options.update_known:
-        knowledge = _update_known(here, np.where(unassigned[:, None], 0.0, probabilities))
+    knowledge = knowledge.absorbed(here.rows, sure_known, here.weight)
     if leftovers is not None:
         knowledge = replace(knowledge, seedlings=seedlings)
     reliability = None if leftovers is None else leftovers.reliability
@@ -249,11 +256,11 @@ def _best(probabilities: Array, responsibility: Array) -> Array:
     return np.where(novel >= 0, n_known + novel, probabilities[:, :n_known].argmax(axis=1))
 
 
-def _update_known(here: SessionRows, probabilities: Array) -> Knowledge:
-    """The knowledge after rows that surely belong to a known category have taught it."""
+def _sure_known(probabilities: Array, n_known: int) -> Array:
+    """The known category that each row surely belongs to, int array (N,); -1 for none."""
     best = probabilities.argmax(axis=1)
-    sure = (best < len(here.knowledge.posterior)) & (probabilities.max(axis=1) >= SURE_KNOWN)
-    return here.knowledge.absorbed(here.rows, np.where(sure, best, -1), here.weight)
+    sure = (best < n_known) & (probabilities.max(axis=1) >= SURE_KNOWN)
+    return np.where(sure, best, -1)
 
 
 def _canonical_order(rows: Array, weight: Array | None) -> Array:
@@ -266,12 +273,16 @@ def _canonical_order(rows: Array, weight: Array | None) -> Array:
 
 
 class NovelFit(NamedTuple):
-    """Posteriors of the novel categories, None where there are none, and R before and after alignment."""
+    """Posteriors of the novel categories, None where there are none, and R before and after alignment.
+
+    ``weight`` is what each row counts for in their statistics, array (N, K); None after SVI.
+    """
 
     posterior: Posterior | None
     ratio_before: Array
     ratio_after: Array
     details: Mapping[str, Any]
+    weight: Array | None
 
 
 def fit_novel(
@@ -295,18 +306,21 @@ def fit_novel(
         Its details hold the trace of each category (SVI) or the fraction ``tau`` of the path (alignment).
     """
     if weight.shape[1] == 0:
-        return NovelFit(None, np.empty(0), np.empty(0), {})
+        return NovelFit(None, np.empty(0), np.empty(0), {}, weight)
     known = knowledge.posterior.log_det_covariance
     statistics = statistics_by_responsibility(rows, weight, structure=knowledge.prior.structure)
     before = volume_ratio(knowledge.posterior_of(statistics).log_det_covariance, known)
     details: dict[str, Any] = {}
+    counted: Array | None = weight
     if options.inference == "svi":
         statistics, details["trace"] = _svi(rows, weight, knowledge, options, rng)
+        counted = None
     elif options.alignment is not None:
         aligned = align(knowledge.prior, statistics, known, target=options.alignment)
         statistics, details["tau"] = aligned.statistics, aligned.tau
+        counted = weight * aligned.tau
     posterior = knowledge.posterior_of(statistics)
-    return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details)
+    return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details, counted)
 
 
 def _svi(

@@ -108,6 +108,8 @@ def _labelled(record: SessionRecord, seconds: float, updated: bool) -> list[str]
         f"{plural(record.rows, 'item')}{_source(record, 'in')} ({seconds:.1f} s).",
         *_columns(record),
     ]
+    if record.session and record.novel:
+        lines.append(f"New: {series([one_line(name, 60) for name in record.novel.values()], most=20)}.")
     known = plural(record.known_rows, "item")
     if record.known_rows and updated:
         lines.append(f"Known categories were updated with {known}.")

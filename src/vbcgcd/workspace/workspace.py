@@ -17,9 +17,10 @@ from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, single_item
 from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.item_verbs import ItemVerbs
 from vbcgcd.workspace.log.commits import Commit, Draft
-from vbcgcd.workspace.log.files import check_pyarrow
 from vbcgcd.workspace.log.folder import open_created
+from vbcgcd.workspace.log.parquet import check_pyarrow
 from vbcgcd.workspace.log.repair import repair
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Workspace"]
 
 
-class Workspace:
+class Workspace(ItemVerbs):
     """A folder that learns for years: labelled categories, and those discovered batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never
@@ -157,6 +158,7 @@ class Workspace:
         labels: Any = None,
         *,
         update_known: bool = False,
+        new_labels: bool = False,
         again: bool = False,
         embedding_progress: Progress = None,
         **columns: Any,
@@ -174,6 +176,9 @@ class Workspace:
             Labels of the items of an array.
         update_known : bool
             Let known categories learn from their items.
+        new_labels : bool
+            Accept labels that differ from the name of a category by one letter; otherwise they are refused as
+            probable typos.
         again : bool
             Use a file or folder although a session in effect has learned from it already.
         """
@@ -183,8 +188,9 @@ class Workspace:
             batch = self._batch(
                 now, data, columns, embedding_progress, labels=labels, check=commands.check_labelled
             )
-            draft = commands.learn_draft(now, batch, source, update_known=update_known)
-            return self._record(draft, {"update_known": update_known, "again": again or None, **columns})
+            draft = commands.learn_draft(now, batch, source, update_known=update_known, new_labels=new_labels)
+            called = {"update_known": update_known, "new_labels": new_labels or None, "again": again or None}
+            return self._record(draft, {**called, **columns})
 
     def discover(
         self,
@@ -358,6 +364,7 @@ class Workspace:
     count_unassigned = query(queries.count_unassigned)
     unassigned = query(queries.unassigned_items)
     seedlings = query(queries.list_seedlings)
+    items = query(queries.list_items)
     item_contents = query(queries.item_contents)
     overview = query(queries.overview)
     sources = query(queries.list_sources)

@@ -21,9 +21,9 @@ from vbcgcd.workspace.log.files import (
     Sample,
     SeedlingBed,
     Segment,
-    check_pyarrow,
     read_content,
 )
+from vbcgcd.workspace.log.parquet import check_pyarrow
 
 
 def stored(folder, name, value):

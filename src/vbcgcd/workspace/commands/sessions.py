@@ -20,12 +20,14 @@ from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.names import skeleton
-from vbcgcd.record import SessionRecord, plain
+from vbcgcd.record import Lessons, SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
 from vbcgcd.workspace.commands.naming import label_names, likeness, terms_of_groups
+from vbcgcd.workspace.commands.typos import check_typos
 from vbcgcd.workspace.log.commits import Content, Draft
 from vbcgcd.workspace.log.files import (
     EXCERPTS,
+    LESSONS,
     MODEL,
     SAMPLE,
     SEEDLINGS,
@@ -38,6 +40,7 @@ from vbcgcd.workspace.log.files import (
     SeedlingBed,
     Segment,
 )
+from vbcgcd.workspace.log.lessons import SessionLessons
 from vbcgcd.workspace.queries.sources import Source, excerpts_of
 from vbcgcd.workspace.snapshot import Category, NamedBy, Snapshot, State
 
@@ -64,7 +67,9 @@ def check_labelled(items: Items) -> None:
         )
 
 
-def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_known: bool) -> Draft:
+def learn_draft(
+    snapshot: Snapshot, batch: Batch, source: Source, *, update_known: bool, new_labels: bool = False
+) -> Draft:
     """A labelled session.
 
     The first one is the base session: labels become categories, and the projection is fitted for good. In
@@ -79,6 +84,8 @@ def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_know
         Where the items came from.
     update_known : bool
         Let known categories learn from their items.
+    new_labels : bool
+        Accept labels that look like mistyped names of categories.
     """
     start = time.perf_counter()
     n_items = len(batch)
@@ -86,6 +93,8 @@ def learn_draft(snapshot: Snapshot, batch: Batch, source: Source, *, update_know
     batch, names, codes = _labelled(batch, state)
     place = {category.name: row for row, category in enumerate(state.live)}
     unseen = [name for name in names if name not in place]
+    if not new_labels:
+        check_typos(unseen, [category.name for category in state.live])
     place |= {name: len(place) + i for i, name in enumerate(unseen)}
     codes = np.array([place[name] for name in names])[codes]
     new_ids = [history.next_id + i for i in range(len(unseen))]
@@ -194,7 +203,17 @@ def discover_draft(
         changes["seedlings"] = 0 if knowledge.seedlings is None else len(knowledge.seedlings)
         if knowledge.seedlings:
             files[SEEDLINGS] = SeedlingBed(knowledge.seedlings)
+    if outcome.lessons_ is not None and (changes["posteriors"] or "seedlings" in changes):
+        files[LESSONS] = SessionLessons.of(outcome.lessons_, ids)
+        if "seedlings" in changes:
+            changes["lineage"] = _lineage(outcome.lessons_, ids)
     return Draft("discover", changes=changes, record=record, files=files)
+
+
+def _lineage(lessons: Lessons, ids: Sequence[int]) -> dict[str, Any]:
+    """What each seedling was before the session, and the seedlings that categories took over."""
+    grown = {str(ids[position]): int(seedling) for position, seedling in lessons.grown.items()}
+    return {"seedlings": lessons.lineage.tolist(), "grown": grown}
 
 
 def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:

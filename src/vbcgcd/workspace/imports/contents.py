@@ -16,7 +16,9 @@ from vbcgcd.errors import InputError, reason_of
 from vbcgcd.workspace.imports.shapes import list_of, mapping_of, record, text
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import (
+    CORRECTIONS,
     EXCERPTS,
+    LESSONS,
     MODEL,
     SAMPLE,
     SEEDLINGS,
@@ -25,9 +27,9 @@ from vbcgcd.workspace.log.files import (
     TABLE,
     UNASSIGNED,
     Assignments,
-    check_pyarrow,
     read_content,
 )
+from vbcgcd.workspace.log.parquet import check_pyarrow
 from vbcgcd.workspace.snapshot import Snapshot, State
 
 Array = NDArray[Any]
@@ -59,6 +61,8 @@ def check_contents(snapshot: Snapshot) -> None:
         TABLE: _check_table,
         SAMPLE: _check_sample,
         EXCERPTS: _check_excerpts,
+        LESSONS: _check_lessons,
+        CORRECTIONS: _check_corrections,
     }
     for commit in snapshot.history.commits:
         for name in sorted(commit.files, key=list(checks).index):  # models first: the others are like them
@@ -176,6 +180,39 @@ def _check_excerpts(snapshot: Snapshot, commit: Commit) -> None:
     known = snapshot.history.states[commit.number].categories
     if not all(key.isascii() and key.isdigit() and int(key) in known for key in values):
         raise InputError("it has excerpts of unknown categories")
+
+
+def _check_lessons(snapshot: Snapshot, commit: Commit) -> None:
+    lessons, rows = _read(snapshot, commit, LESSONS), commit.summary.get("rows", 0)
+    known = np.array([*snapshot.history.states[commit.number].categories, UNASSIGNED])
+    beds = commit.changes.get("seedlings", 0)
+    if not _within(lessons.row, 0, rows - 1) or (np.diff(lessons.row) < 0).any():
+        raise InputError("its rows are not rows of the items")
+    if not np.isin(lessons.category, known).all() or not _within(lessons.seedling, -1, beds - 1):
+        raise InputError("it has lessons for unknown categories")
+    if not np.isfinite(lessons.weight).all() or (lessons.weight < 0).any():
+        raise InputError("its weights are not numbers above 0")
+
+
+def _check_corrections(snapshot: Snapshot, commit: Commit) -> None:
+    state, base = snapshot.history.states[commit.number], _base(snapshot, commit)
+    for item in _read(snapshot, commit, CORRECTIONS).items:
+        number, row = item.key
+        source = snapshot.history.commit(number) if 0 < number < commit.number else None
+        if source is None or TABLE not in source.files or not 0 <= row < source.summary["rows"]:
+            raise InputError("it corrects items that are not there")
+        if number not in state.trail or item.category not in {*state.categories, UNASSIGNED}:
+            raise InputError("it corrects items of undone sessions, or into unknown categories")
+        taught = {**item.before, **item.after}
+        if not all(c in state.categories or c == UNASSIGNED for c, _ in taught):
+            raise InputError("it has lessons for unknown categories")
+        if not all(np.isfinite(w) and w > 0 for part in (item.before, item.after) for w in part.values()):
+            raise InputError("its weights are not numbers above 0")
+        vector = item.vector
+        if vector is not None and (
+            vector.shape != (base.knowledge.posterior.dim,) or not np.isfinite(vector).all()
+        ):
+            raise InputError("its embeddings are not like those of the model")
 
 
 def _jpeg(where: str, value: Any) -> None:

@@ -7,10 +7,19 @@ import zipfile
 
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD
-from vbcgcd.workspace.log.files import EXCERPTS, MODEL, SAMPLE, SEEDLINGS, SEGMENT, TABLE
+from vbcgcd.workspace.log.files import (
+    CORRECTIONS,
+    EXCERPTS,
+    LESSONS,
+    MODEL,
+    SAMPLE,
+    SEEDLINGS,
+    SEGMENT,
+    TABLE,
+)
 
 #: Files that a commit can have.
-FILES = frozenset({TABLE, SAMPLE, EXCERPTS, MODEL, SEGMENT, SEEDLINGS})
+FILES = frozenset({TABLE, SAMPLE, EXCERPTS, MODEL, SEGMENT, SEEDLINGS, LESSONS, CORRECTIONS})
 #: Bytes of the largest record, and of the two small files beside the commits.
 LARGEST_RECORD, LARGEST_NOTE = 2**26, 2**16
 #: Commits of the longest history.

@@ -13,8 +13,9 @@ from typing import Any
 from vbcgcd.errors import InputError, reason_of
 from vbcgcd.workspace.config import DEFAULTS, check_config
 from vbcgcd.workspace.imports.schema import COMMIT_SHAPE, HEAD_SHAPE, SESSION_SUMMARY, check_about
+from vbcgcd.workspace.ledger import CORRECTING
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD, SESSIONS, Commit, record_of
-from vbcgcd.workspace.log.files import MODEL, SEEDLINGS, SEGMENT, TABLE
+from vbcgcd.workspace.log.files import CORRECTIONS, MODEL, SEEDLINGS, SEGMENT, TABLE
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.snapshot import Category, History, Snapshot
 
@@ -156,7 +157,8 @@ def _check_files(where: str, commit: Commit, history: History) -> None:
     needed = {MODEL} if first else {SEGMENT} if changes.get("posteriors") else set()
     needed |= {TABLE} if commit.command in (*SESSIONS, "split") else set()
     needed |= {SEEDLINGS} if changes.get("seedlings") else set()
-    if not needed <= files or files & {MODEL, SEGMENT, SEEDLINGS, TABLE} - needed:
+    needed |= {CORRECTIONS} if commit.command in CORRECTING else set()
+    if not needed <= files or files & {MODEL, SEGMENT, SEEDLINGS, TABLE, CORRECTIONS} - needed:
         raise InputError(f"{where} has the files {sorted(files)}, expected {sorted(needed)}")
 
 

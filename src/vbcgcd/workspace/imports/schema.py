@@ -20,9 +20,10 @@ from vbcgcd.workspace.imports.shapes import (
     truth,
     whole,
 )
+from vbcgcd.workspace.ledger import CORRECTING
 from vbcgcd.workspace.log.commits import FORMAT, SESSIONS, VERSION
 
-COMMANDS = ("init", *SESSIONS, "rename", "merge", "split", "drop", "undo", "redo", "configure")
+COMMANDS = ("init", *SESSIONS, "rename", "merge", "split", "drop", "undo", "redo", "configure", *CORRECTING)
 #: Dimensions of the widest embedding.
 WIDEST = 100_000
 #: Levels to which lists and objects may be nested.
@@ -126,6 +127,12 @@ _CHANGES = record(
         "posteriors": list_of(_ID),
         "session": _ID,
         "seedlings": whole(0, 1_000_000),
+        "lineage": record(
+            {"seedlings": list_of(whole(-1)), "grown": mapping_of(_count_key, _ID)},
+            required=("seedlings", "grown"),
+            closed=True,
+        ),
+        "bed": list_of(_ID),
         "goto": whole(1, MOST_COMMITS),
     },
     closed=True,

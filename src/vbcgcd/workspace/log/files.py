@@ -5,8 +5,6 @@ A value written to a commit and the same value read from it are equal, so nothin
 
 from __future__ import annotations
 
-import importlib
-import io
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -17,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import archive_bytes, read_archive
-from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.disk import to_json
+from vbcgcd.workspace.log.lessons import Corrections, SessionLessons
+from vbcgcd.workspace.log.parquet import check_pyarrow, numbers_of, parquet_bytes, parquet_columns
 
 if TYPE_CHECKING:
     from vbcgcd.bayes import Posterior
@@ -30,6 +29,7 @@ Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
 MODEL, SEGMENT = "model.safetensors", "posteriors.safetensors"
 SEEDLINGS = "seedlings.safetensors"
+LESSONS, CORRECTIONS = "lessons.parquet", "corrections.safetensors"
 #: Files that only a report shows: without them every answer is the same.
 DECORATIVE = frozenset({SAMPLE, EXCERPTS})
 #: What stands for the category of an item that has none.
@@ -41,8 +41,10 @@ SEGMENT_KIND, SEGMENT_VERSION = "vbcgcd-posteriors", 1
 SEEDLINGS_KIND, SEEDLINGS_VERSION = "vbcgcd-seedlings", 1
 
 __all__ = [
+    "CORRECTIONS",
     "DECORATIVE",
     "EXCERPTS",
+    "LESSONS",
     "MODEL",
     "SAMPLE",
     "SEEDLINGS",
@@ -56,10 +58,6 @@ __all__ = [
     "Sample",
     "SeedlingBed",
     "Segment",
-    "check_pyarrow",
-    "numbers_of",
-    "parquet_bytes",
-    "parquet_columns",
     "read_content",
 ]
 
@@ -283,40 +281,11 @@ _READERS = {
     SEGMENT: Segment.read,
     SEEDLINGS: SeedlingBed.read,
     MODEL: BaseModel.read,
+    LESSONS: SessionLessons.read,
+    CORRECTIONS: Corrections.read,
 }
-
-
-def parquet_bytes(columns: Mapping[str, Any]) -> bytes:
-    """A Parquet table of columns of Arrow."""
-    arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
-    out = io.BytesIO()
-    parquet.write_table(arrow.table(dict(columns)), out, compression="zstd")
-    return out.getvalue()
-
-
-def parquet_columns(data: bytes) -> dict[str, Any]:
-    """Columns of Arrow from `parquet_bytes`."""
-    # Much quicker than read_table, which prepares for folders of many files.
-    source = check_pyarrow().BufferReader(data)
-    table = check_pyarrow("pyarrow.parquet").ParquetFile(source).read()
-    return {name: table[name] for name in table.column_names}
-
-
-def numbers_of(column: Any) -> Array:
-    """The numbers of a column of Arrow without nulls; unlike its ``to_numpy``, without importing pandas."""
-    return np.from_dlpack(column.combine_chunks() if hasattr(column, "combine_chunks") else column)
 
 
 def read_content(path: Path) -> Any:
     """The value in a file of a commit, by the file's name."""
     return _READERS[path.name](path)
-
-
-def check_pyarrow(module: str = "pyarrow") -> Any:
-    """The module, or one clear error."""
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise InputError(
-            "Workspaces need the package pyarrow; install it with pip install 'vbcgcd[tables]'."
-        ) from None

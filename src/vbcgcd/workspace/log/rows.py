@@ -11,16 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import archive_bytes, read_archive
-from vbcgcd.workspace.log.files import (
-    SAMPLE_KIND,
-    SAMPLE_VERSION,
-    Assignments,
-    Sample,
-    check_pyarrow,
-    numbers_of,
-    parquet_bytes,
-    parquet_columns,
-)
+from vbcgcd.workspace.log.files import SAMPLE_KIND, SAMPLE_VERSION, Assignments, Sample
+from vbcgcd.workspace.log.parquet import check_pyarrow, numbers_of, parquet_bytes, parquet_columns
 
 Array = NDArray[Any]
 

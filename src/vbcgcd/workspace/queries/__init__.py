@@ -9,6 +9,7 @@ from vbcgcd.workspace.queries.categories import (
     list_categories,
     list_entries,
 )
+from vbcgcd.workspace.queries.finding import list_items
 from vbcgcd.workspace.queries.items import count_unassigned, unassigned_items
 from vbcgcd.workspace.queries.overview import get_config, overview
 from vbcgcd.workspace.queries.sessions import (
@@ -38,6 +39,7 @@ __all__ = [
     "list_changes",
     "list_commands",
     "list_entries",
+    "list_items",
     "list_seedlings",
     "list_sessions",
     "list_sources",

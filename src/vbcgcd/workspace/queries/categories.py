@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vbcgcd.errors import InputError
 from vbcgcd.names import normalised
 from vbcgcd.workspace.log.commits import Commit
-from vbcgcd.workspace.queries.items import assigning_commits, commit_counts, typical_samples
+from vbcgcd.workspace.queries.items import assigning_commits, commit_counts, labelled_items, typical_samples
 from vbcgcd.workspace.snapshot import Category, Key, Snapshot, State, once_per_snapshot
 from vbcgcd.workspace.values import CategoryInfo
 
@@ -74,7 +74,7 @@ def items_by_session(snapshot: Snapshot, category: int) -> dict[int, int]:
 
 @once_per_snapshot
 def _counts(snapshot: Snapshot) -> list[tuple[Commit, dict[int, int]]]:
-    return [(commit, commit_counts(commit, snapshot.state)) for commit in assigning_commits(snapshot)]
+    return [(commit, commit_counts(snapshot, commit)) for commit in assigning_commits(snapshot)]
 
 
 def get_category(snapshot: Snapshot, key: Key, *, retired: bool = False) -> Category:
@@ -131,6 +131,7 @@ def _live(snapshot: Snapshot, n_samples: int, texts: bool, ids: Collection[int])
     posterior = knowledge.posterior
     nearest, distance = nearest_means(posterior.mean)
     volume, spread = posterior.log_det_covariance, deviation(knowledge.prior, posterior)
+    labelled = labelled_items(snapshot)
     infos = []
     for row, category in enumerate(live):
         if category.id not in ids:
@@ -150,6 +151,7 @@ def _live(snapshot: Snapshot, n_samples: int, texts: bool, ids: Collection[int])
                 samples=samples.references,
                 sample_texts=samples.texts,
                 sample_sources=samples.sources,
+                labelled=labelled.get(category.id, 0),
             )
         )
     return infos

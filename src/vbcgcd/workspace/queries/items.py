@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.workspace.ledger import Standing, ledger_of
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import TABLE, UNASSIGNED
+from vbcgcd.workspace.log.lessons import BY_PEOPLE, STATES, ItemKey
 from vbcgcd.workspace.log.rows import Positions, Rows
 from vbcgcd.workspace.packing import assigned_rows, coarse_positions
 from vbcgcd.workspace.queries.sources import item_texts
@@ -20,12 +22,18 @@ from vbcgcd.workspace.values import ItemInfo
 Array = NDArray[Any]
 
 __all__ = [
+    "ItemColumns",
     "Placed",
     "TypicalItems",
+    "assigned_category",
     "assigning_commits",
     "commit_counts",
     "count_unassigned",
     "doubtful_items",
+    "item_columns",
+    "item_info",
+    "item_row",
+    "labelled_items",
     "placed_items",
     "reference_of",
     "resolved_categories",
@@ -53,18 +61,37 @@ def session_of_commit(snapshot: Snapshot) -> dict[int, int]:
     return sessions
 
 
-def commit_counts(commit: Commit, state: State) -> dict[int, int]:
-    """Items of a commit in each category, merged ones resolved."""
+def commit_counts(snapshot: Snapshot, commit: Commit) -> dict[int, int]:
+    """Items of a commit in each category, merged ones resolved and items where people put them."""
     counts: dict[int, int] = {}
     for category, count in commit.summary.get("counts", {}).items():
-        now = state.resolve(int(category))
+        now = snapshot.state.resolve(int(category))
         counts[now] = counts.get(now, 0) + count
-    return counts
+    for (before, after), number in _moves(snapshot).get(commit.number, {}).items():
+        for category, change in ((before, -number), (after, number)):
+            if category != UNASSIGNED:
+                counts[category] = counts.get(category, 0) + change
+    return {category: count for category, count in counts.items() if count}
+
+
+@once_per_snapshot
+def _moves(snapshot: Snapshot) -> dict[int, dict[tuple[int, int], int]]:
+    """By commit, how many of its items corrections have moved from one category to another."""
+    moves: dict[int, dict[tuple[int, int], int]] = {}
+    if not ledger_of(snapshot).standing:
+        return moves  # no table need be read
+    columns = item_columns(snapshot)
+    for row in columns.corrected:
+        move = int(columns.assigned[row]), int(columns.category[row])
+        if move[0] != move[1]:
+            of_commit = moves.setdefault(int(columns.commit[row]), {})
+            of_commit[move] = of_commit.get(move, 0) + 1
+    return moves
 
 
 def typical_items(snapshot: Snapshot, category: int, n: int) -> tuple[ItemInfo, ...]:
     """The surest items, and of equally sure ones the least novel."""
-    columns = _columns(snapshot)
+    columns = item_columns(snapshot)
     return _first(
         snapshot, category, n, lambda rows: (columns.novelty[rows], -np.round(columns.probability[rows], 2))
     )
@@ -72,7 +99,7 @@ def typical_items(snapshot: Snapshot, category: int, n: int) -> tuple[ItemInfo, 
 
 def doubtful_items(snapshot: Snapshot, category: int, n: int) -> tuple[ItemInfo, ...]:
     """The items whose next category is nearly as probable."""
-    columns = _columns(snapshot)
+    columns = item_columns(snapshot)
     return _first(snapshot, category, n, lambda rows: (-columns.novelty[rows], columns.margin[rows]))
 
 
@@ -91,18 +118,22 @@ def unassigned_items(
     session : int, optional
         Only those of this session.
     """
-    columns, rows = _columns(snapshot), _members(snapshot).get(UNASSIGNED, np.empty(0, dtype=np.int64))
+    columns, rows = item_columns(snapshot), _members(snapshot).get(UNASSIGNED, np.empty(0, dtype=np.int64))
     if session is not None:
         of_session = [number for number, its in session_of_commit(snapshot).items() if its == session]
         rows = rows[np.isin(columns.commit[rows], of_session)]
     order = np.argsort(-columns.novelty[rows], kind="stable")[:n]
-    return tuple(_item(snapshot, int(row)) for row in rows[order])
+    return tuple(item_info(snapshot, int(row)) for row in rows[order])
 
 
 def count_unassigned(snapshot: Snapshot, *, session: int | None = None) -> int:
     """Items of all sessions in effect, or of one, that fit no category well enough."""
     return sum(
         int(commit.summary.get("unassigned", 0))
+        + sum(
+            n * ((after == UNASSIGNED) - (before == UNASSIGNED))
+            for (before, after), n in _moves(snapshot).get(commit.number, {}).items()
+        )
         for commit in assigning_commits(snapshot)
         if session is None or commit.changes.get("session") == session
     )
@@ -115,11 +146,18 @@ def resolved_categories(state: State, categories: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns:
-    """All assigned items side by side, arrays (N,); ``commit`` and ``parts`` say where each one is."""
+class ItemColumns:
+    """All assigned items side by side, arrays (N,); ``commit`` and ``parts`` say where each one is.
+
+    ``assigned`` is the category that its session gave each item, ``category`` the one that counts; they
+    differ at most for the rows ``corrected``. ``state`` is a code of `STATES`.
+    """
 
     parts: list[Rows]
     commit: Array
+    assigned: Array
+    corrected: Array
+    state: Array
     category: Array
     probability: Array
     second: Array
@@ -135,9 +173,16 @@ class _Columns:
             row -= len(part.commit)
         raise IndexError(row)
 
+    def references(self) -> Iterator[str]:
+        """References of all items."""
+        for part in self.parts:
+            reference = part.table.reference
+            yield from reference if isinstance(reference, list) else reference.to_pylist()
+
 
 @once_per_snapshot
-def _columns(snapshot: Snapshot) -> _Columns:
+def item_columns(snapshot: Snapshot) -> ItemColumns:
+    """All assigned items side by side."""
     parts = assigned_rows(snapshot)
 
     def joined(name: str) -> Array:
@@ -148,9 +193,15 @@ def _columns(snapshot: Snapshot) -> _Columns:
     probability, second_probability = joined("probability"), joined("second_probability")
     # If the next category was merged with the item's own, both probabilities are those of its own.
     own = second == category
-    return _Columns(
+    commit = np.concatenate([part.commit for part in parts] or [np.empty(0, dtype=np.int64)])
+    learned = [c.number for c in assigning_commits(snapshot) if c.command == "learn"]
+    state = np.where(np.isin(commit, learned), STATES.index("labelled"), STATES.index("guessed"))
+    columns = ItemColumns(
         parts=parts,
-        commit=np.concatenate([part.commit for part in parts] or [np.empty(0, dtype=np.int64)]),
+        commit=commit,
+        assigned=category,
+        corrected=np.empty(0, dtype=np.int64),
+        state=np.where(category == UNASSIGNED, STATES.index("unassigned"), state),
         category=category,
         probability=probability,
         second=np.where(own, -1, second),
@@ -158,6 +209,52 @@ def _columns(snapshot: Snapshot) -> _Columns:
         margin=probability + np.where(own, second_probability, -second_probability),
         novelty=joined("novelty"),
     )
+    standing = ledger_of(snapshot).standing
+    return _corrected(snapshot, columns, standing) if standing else columns
+
+
+def _corrected(snapshot: Snapshot, columns: ItemColumns, standing: Mapping[ItemKey, Standing]) -> ItemColumns:
+    """The columns with what people said: the category that they gave is certain."""
+    keys = np.array(list(standing), dtype=np.int64)
+    rows = np.searchsorted(columns.commit, keys[:, 0]) + keys[:, 1]
+    entries = [entry.correction for entry in standing.values()]
+    given = resolved_categories(snapshot.state, np.array([entry.category for entry in entries]))
+    state = np.array([STATES.index(entry.state) for entry in entries])
+    names = ("category", "state", "probability", "second", "second_probability", "margin")
+    new = {name: getattr(columns, name).copy() for name in names}
+    new["category"][rows], new["state"][rows] = given, state
+    told = rows[np.isin(state, [STATES.index(name) for name in ("moved", "confirmed")])]
+    for name, value in (("probability", 1.0), ("second", -1), ("second_probability", 0.0), ("margin", 1.0)):
+        new[name][told] = value
+    # Without the category that it is not of, the others and none of them share the probability.
+    refused = rows[state == STATES.index("rejected")]
+    rest = np.maximum(1 - columns.probability[refused], 1e-12)
+    next_best = np.where(
+        columns.assigned[refused] == UNASSIGNED, 0.0, columns.second_probability[refused] / rest
+    )
+    new["second_probability"][refused] = np.clip(next_best, 0, 1)
+    new["probability"][refused] = 1 - new["second_probability"][refused]
+    new["margin"] = np.where(new["state"] == STATES.index("rejected"), 0.0, new["margin"])
+    return replace(columns, corrected=np.sort(rows), **new)
+
+
+def item_row(snapshot: Snapshot, key: ItemKey) -> int:
+    """Where an item is among all assigned ones."""
+    return int(np.searchsorted(item_columns(snapshot).commit, key[0])) + key[1]
+
+
+def assigned_category(snapshot: Snapshot, key: ItemKey) -> int | None:
+    """The category that its session gave an item; None if it is unassigned."""
+    category = int(item_columns(snapshot).assigned[item_row(snapshot, key)])
+    return None if category == UNASSIGNED else category
+
+
+def labelled_items(snapshot: Snapshot) -> dict[int, int]:
+    """Items that people put into each category."""
+    columns = item_columns(snapshot)
+    told = np.isin(columns.state, [STATES.index(state) for state in BY_PEOPLE])
+    categories, counts = np.unique(columns.category[told], return_counts=True)
+    return dict(zip(categories.tolist(), counts.tolist(), strict=True))
 
 
 class Placed(NamedTuple):
@@ -171,7 +268,7 @@ class Placed(NamedTuple):
 
 def placed_items(snapshot: Snapshot) -> Placed:
     """The items of which a coarse position is stored, in the order of their sessions."""
-    columns, parts = _columns(snapshot), coarse_positions(snapshot)
+    columns, parts = item_columns(snapshot), coarse_positions(snapshot)
     if not parts:
         nothing = np.empty(0, dtype=np.int64)
         return Placed(nothing, nothing, nothing, np.empty((0, 0)))
@@ -182,13 +279,13 @@ def placed_items(snapshot: Snapshot) -> Placed:
 
 def reference_of(snapshot: Snapshot, row: int) -> str:
     """Reference of a row of all assigned items."""
-    return _columns(snapshot).reference(row)
+    return item_columns(snapshot).reference(row)
 
 
 @once_per_snapshot
 def _members(snapshot: Snapshot) -> dict[int, Array]:
     """Rows of each category in the columns."""
-    category = _columns(snapshot).category
+    category = item_columns(snapshot).category
     order = np.argsort(category, kind="stable")
     different, starts = np.unique(category[order], return_index=True)
     return {int(i): rows for i, rows in zip(different, np.split(order, starts[1:]), strict=False)}
@@ -198,11 +295,12 @@ def _first(snapshot: Snapshot, category: int, n: int, keys: Callable[[Array], An
     rows = _members(snapshot).get(category)
     if rows is None:
         return ()
-    return tuple(_item(snapshot, int(row)) for row in rows[np.lexsort(keys(rows))[:n]])
+    return tuple(item_info(snapshot, int(row)) for row in rows[np.lexsort(keys(rows))[:n]])
 
 
-def _item(snapshot: Snapshot, row: int) -> ItemInfo:
-    columns = _columns(snapshot)
+def item_info(snapshot: Snapshot, row: int) -> ItemInfo:
+    """A row of all assigned items."""
+    columns = item_columns(snapshot)
     commit = snapshot.history.commit(int(columns.commit[row]))
     second = int(columns.second[row])
     return ItemInfo(
@@ -214,6 +312,9 @@ def _item(snapshot: Snapshot, row: int) -> ItemInfo:
         None if second < 0 else second,
         float(columns.second_probability[row]),
         commit.number,
+        row - int(np.searchsorted(columns.commit, commit.number)),
+        None if columns.category[row] == UNASSIGNED else int(columns.category[row]),
+        STATES[int(columns.state[row])],
     )
 
 

@@ -90,7 +90,7 @@ def list_changes(snapshot: Snapshot) -> Changes:
     old, new = before.categories, state.categories
     gains: dict[int, int] = {}
     for commit in since:
-        for category, count in commit_counts(commit, state).items():
+        for category, count in commit_counts(snapshot, commit).items():
             if category in state.posterior_places:
                 gains[category] = gains.get(category, 0) + count
     return Changes(

@@ -36,17 +36,22 @@ LETTERS, PIXELS = 160, 64
 COLUMNS = ("kind", "text", "image", "label", "embedding", "id", "split")
 
 __all__ = [
+    "COLUMNS",
     "NO_SOURCE",
     "Source",
+    "changed_since",
     "content_digest",
     "excerpt",
     "excerpts_of",
     "find_session",
+    "full_texts",
     "item_contents",
     "item_texts",
     "list_sources",
     "most_typical",
     "new_source",
+    "same_columns",
+    "source_here",
     "source_of",
     "stored_excerpts",
     "thumbnail",
@@ -198,6 +203,17 @@ def item_texts(snapshot: Snapshot, items: Sequence[ItemInfo]) -> list[str]:
     ]
 
 
+def full_texts(snapshot: Snapshot, number: int) -> Mapping[str, str]:
+    """Whole texts of the items of a commit by reference, or stored excerpts where its source is not there."""
+    commit = snapshot.history.commit(number)
+    source = source_here(snapshot, commit)
+    texts = {reference: part.text for reference, part in _from_excerpts(snapshot, commit).items()}
+    if source.path and commit.summary.get("kind") == "text":
+        values = _values(snapshot, commit, source)
+        texts |= {reference: value for reference, value in values.items() if isinstance(value, str)}
+    return texts
+
+
 def excerpts_of(items: Items, table: Assignments, categories: Sequence[int], n: int) -> Excerpts:
     """Excerpts of the ``n`` most typical items of each category; none for items that are vectors."""
     if items.kind == "embedding" or n == 0:
@@ -302,13 +318,13 @@ def _from_excerpts(snapshot: Snapshot, commit: Commit) -> Mapping[str, ItemConte
 
 
 def _from_source(snapshot: Snapshot, commit: Commit, reference: str) -> ItemContent | None:
-    source = _source_here(snapshot, commit)
+    source = source_here(snapshot, commit)
     if not source.path or commit.summary.get("kind") not in ("text", "image"):
         return None
     value = _values(snapshot, commit, source).get(reference)
     if isinstance(value, str):
         return ItemContent(reference, text=excerpt(value))
-    if value is None or (isinstance(value, Path) and _changed_since(value, source.read)):
+    if value is None or (isinstance(value, Path) and changed_since(value, source.read)):
         return None
     try:
         return ItemContent(reference, jpeg=thumbnail(value))
@@ -316,7 +332,7 @@ def _from_source(snapshot: Snapshot, commit: Commit, reference: str) -> ItemCont
         return None
 
 
-def _source_here(snapshot: Snapshot, commit: Commit) -> Source:
+def source_here(snapshot: Snapshot, commit: Commit) -> Source:
     """The source of a commit at its place on this machine; none if it must not be opened."""
     source = Source.from_json(commit.summary)
     place = trust_of(snapshot).place_of(source.path, commit.number) if source.path else None
@@ -345,7 +361,7 @@ def _values(snapshot: Snapshot, commit: Commit, source: Source) -> Mapping[str, 
             items = _read_again(source, columns)
         except Exception:  # a file that changed may fail in any way; the reference can still be shown
             items = None
-        cache[key] = {} if items is None or not _same_columns(items, commit) else _by_reference(items)
+        cache[key] = {} if items is None or not same_columns(items, commit) else _by_reference(items)
     return cache[key]
 
 
@@ -355,7 +371,7 @@ def _read_again(source: Source, columns: Mapping[str, Any]) -> Items | None:
     return items_of_path(path, dict(columns))[0] if unchanged else None
 
 
-def _same_columns(items: Items, commit: Commit) -> bool:
+def same_columns(items: Items, commit: Commit) -> bool:
     """Whether the file is read now as it was read by the commit."""
     columns = {"kind": items.kind, "columns": plain(dict(items.columns))}
     return columns == {name: commit.summary.get(name) for name in columns}
@@ -365,7 +381,7 @@ def _by_reference(items: Items) -> dict[str, Any]:
     return dict(zip(map(storable, items.references), items.values, strict=True))
 
 
-def _changed_since(picture: Path, time: float) -> bool:
+def changed_since(picture: Path, time: float) -> bool:
     """Whether a picture is gone or was written after it was learned from: folders have no digest."""
     try:
         return picture.stat().st_mtime > time

@@ -151,10 +151,19 @@ def recent(content: Content) -> Sequence[str]:
         "merge": "merge",
         "split": "split",
         "drop": "drop",
+        "move": "move of items",
+        "confirm": "confirmation of items",
+        "reject": "rejection of items",
+        "unlabel": "withdrawn label",
         "configure": "change of settings",
     }
     commands = [command.command for command in content.overview.changes.commands[1:]]
-    many = {"change of settings": "changes of settings"}
+    many = {
+        "change of settings": "changes of settings",
+        "move of items": "moves of items",
+        "confirmation of items": "confirmations of items",
+        "rejection of items": "rejections of items",
+    }
     return [
         plural(commands.count(name), word, many.get(word)) for name, word in words.items() if name in commands
     ]

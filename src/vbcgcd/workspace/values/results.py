@@ -13,6 +13,8 @@ __all__ = [
     "CategoryResult",
     "ConfigResult",
     "ExportResult",
+    "ItemChange",
+    "ItemsResult",
     "RepairResult",
     "ReportResult",
     "Result",
@@ -59,6 +61,71 @@ class CategoryResult(Result):
     retired: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[int, int] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True)
+class ItemChange(Result):
+    """What a correction made of one item.
+
+    Parameters
+    ----------
+    reference, source : str
+    session : int
+    before, after : int or None
+        Its category; None if it is unassigned.
+    state : str
+        As in `ItemInfo`, after the correction.
+
+    Examples
+    --------
+    >>> ItemChange("17", "monday.csv", 1, before=75, after=81, state="moved").after
+    81
+    """
+
+    reference: str
+    source: str
+    session: int
+    before: int | None
+    after: int | None
+    state: str
+
+
+@dataclass(frozen=True)
+class ItemsResult(Result):
+    """Outcome of ``move_items``, ``confirm_items``, ``reject_items`` and ``unlabel_items``.
+
+    Parameters
+    ----------
+    commit : int
+    command : {"move", "confirm", "reject", "unlabel"}
+    items : tuple of ItemChange
+    unchanged : int
+        Items that were as asked already.
+    weights : dict of id -> (float, float)
+        Items that categories have learned from, before and after, where that changed.
+    names : dict of id -> str
+        Names of the categories that the result mentions.
+    created : int or None
+        The category that a move has created.
+    emptied : tuple of int
+        Categories that no item teaches any more.
+
+    Examples
+    --------
+    >>> change = ItemChange("17", "monday.csv", 1, before=75, after=81, state="moved")
+    >>> done = ItemsResult(4, "move", (change,), weights={75: (30.0, 29.0), 81: (12.0, 13.0)})
+    >>> done.weights[81]
+    (12.0, 13.0)
+    """
+
+    commit: int
+    command: str
+    items: tuple[ItemChange, ...]
+    unchanged: int = 0
+    weights: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    names: Mapping[int, str] = field(default_factory=dict)
+    created: int | None = None
+    emptied: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,8 @@ class CategoryInfo(Result):
         What it became, and what it was made from.
     reliability : float
         Probability that it stands for a class of its own: 1 if somebody named it or labelled its items.
+    labelled : int
+        Items that people put there: labels of `learn`, and items that were moved or confirmed.
 
     Examples
     --------
@@ -87,6 +89,7 @@ class CategoryInfo(Result):
     into: tuple[int, ...] = ()
     parents: tuple[int, ...] = ()
     reliability: float = 1.0
+    labelled: int = 0
 
 
 @dataclass(frozen=True)
@@ -133,7 +136,7 @@ class CommandInfo(Result):
 
 @dataclass(frozen=True)
 class ItemInfo(Result):
-    """An item as its session, or a split, assigned it.
+    """An item as its session, a split or a person assigned it.
 
     Parameters
     ----------
@@ -147,8 +150,13 @@ class ItemInfo(Result):
         The next best category, and the best one of an unassigned item. If it was merged it is what it
         became, and None if that is the item's own.
     second_probability : float
-    commit : int
-        The commit that assigned the item.
+    commit, row : int
+        The commit that assigned the item, and its row there: together they name it for good.
+    category : int or None
+        None if it is unassigned.
+    state : {"guessed", "labelled", "unassigned", "moved", "confirmed", "rejected"}
+        How it came there: a session found it, a label of `learn` said so, it fits no category well enough, or
+        a person moved it, confirmed it, or said that it is not of the category that was guessed.
 
     Examples
     --------
@@ -165,6 +173,9 @@ class ItemInfo(Result):
     second: int | None
     second_probability: float
     commit: int = 0
+    row: int = 0
+    category: int | None = None
+    state: str = "guessed"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,229 @@
+"""``vbcgcd items``: find items among all of them, and correct them: move, confirm, reject, unlabel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vbcgcd.cli import arguments as a
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, refuse_options_before, working
+from vbcgcd.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vbcgcd.workspace import ItemInfo, ItemsResult, Workspace
+
+app = typer.Typer(invoke_without_command=True)
+#: Items that a terminal shows.
+FIRST = 20
+
+Where = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--where",
+        metavar="CONDITION",
+        help="Items that meet CONDITION, such as 'category=lost card', 'probability<0.5', 'text~swallow', "
+        "session=3, state=guessed, source=monday.csv, category=none. Repeat it: all must hold.",
+    ),
+]
+Chosen = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="ITEM...",
+        help="References of items; FILE:REFERENCE (a row number from 0, an id or a path) where several files "
+        "have the same, REFERENCE@SESSION where several sessions do.",
+    ),
+]
+
+__all__ = ["app"]
+
+
+@app.callback()
+@errors_are_messages
+def items(
+    ctx: typer.Context,
+    where: Where = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Save all of them: .csv, .jsonl or .parquet. Default: a table."),
+    ] = None,
+    workspace: a.Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find items among all that sessions have seen, or correct them: move, confirm, reject, unlabel.
+
+    Example: vbcgcd items --where 'category=lost card' --where 'probability<0.6'
+
+    Example: vbcgcd items --where text~swallow -o found.csv
+    """
+    if ctx.invoked_subcommand is not None:
+        refuse_options_before(ctx, {"as_json": "--json"})
+        return
+    from vbcgcd.cli.writing import check_output, write_predictions
+    from vbcgcd.show import items as show
+
+    here = a.open_workspace(workspace)
+    if output is not None:
+        check_output(output)
+        here.check_target(output)
+    found = here.items(*(where or ()))
+    rows = _rows(here, found if output is not None or as_json else found[:FIRST])
+    if output is not None:
+        if not rows:
+            raise InputError(f"No item meets {' and '.join(where or ())}; nothing was saved.", option="where")
+        write_predictions(_Rows(rows), output)
+        note(f"Saved {len(rows)} items in {output}.", style="green")
+        if not as_json:
+            return
+    steps = ["vbcgcd items move ITEM... --to CATEGORY", "vbcgcd items confirm ITEM..."] if found else []
+    finish({"items": rows}, as_json, lambda: show.items(rows, total=len(found)), steps=steps)
+
+
+class _Rows:
+    """Rows that can be written to a file."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._all = rows
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """One plain dict for each item."""
+        return iter(self._all)
+
+
+def _rows(here: Workspace, found: Sequence[ItemInfo]) -> list[dict[str, Any]]:
+    from vbcgcd.cli.categories import texts_of
+
+    names = {info.id: info.name for info in here.categories(n_samples=0, retired=True)}
+    texts = texts_of(here, found)
+    return [
+        {
+            "reference": item.reference,
+            "source": item.source,
+            "session": item.session,
+            "state": item.state,
+            "category": -1 if item.category is None else item.category,
+            "name": "" if item.category is None else names[item.category],
+            "probability": item.probability,
+            "novelty": item.novelty,
+            "second": -1 if item.second is None else item.second,
+            "second_name": "" if item.second is None else names[item.second],
+            "second_probability": item.second_probability,
+            "text": texts[item.commit, item.reference],
+        }
+        for item in found
+    ]
+
+
+@app.command()
+@errors_are_messages
+def move(
+    items: Chosen = None,
+    to: Annotated[
+        str, typer.Option("--to", metavar="CATEGORY", help="Id or name of the category they belong to.")
+    ] = ...,  # type: ignore[assignment]
+    create: Annotated[
+        bool, typer.Option("--new", help="CATEGORY is the name of a new category for these items.")
+    ] = False,
+    where: Where = None,
+    workspace: a.Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """Move items into a category. It learns from them, and the old ones lose what they had learned.
+
+    Example: vbcgcd items move monday.csv:12 monday.csv:31 --to 'lost card'
+
+    Example: vbcgcd items move --where category=75 --where text~stolen --to 'stolen card' --new
+    """
+    _correct(
+        items,
+        where,
+        workspace,
+        as_json,
+        lambda here, chosen, steps: here.move_items(
+            chosen, to, create=create, embedding_progress=steps.embedding
+        ),
+    )
+
+
+@app.command()
+@errors_are_messages
+def confirm(
+    items: Chosen = None, where: Where = None, workspace: a.Place = None, as_json: AsJson = False
+) -> None:
+    """Confirm that items are where they belong: they count as labelled from now on.
+
+    Example: vbcgcd items confirm monday.csv:12
+    """
+    _correct(
+        items,
+        where,
+        workspace,
+        as_json,
+        lambda here, chosen, steps: here.confirm_items(chosen, embedding_progress=steps.embedding),
+    )
+
+
+@app.command()
+@errors_are_messages
+def reject(
+    items: Chosen = None, where: Where = None, workspace: a.Place = None, as_json: AsJson = False
+) -> None:
+    """Say that items are not of their category: they become unassigned, and it unlearns them.
+
+    Example: vbcgcd items reject monday.csv:12
+    """
+    _correct(
+        items,
+        where,
+        workspace,
+        as_json,
+        lambda here, chosen, steps: here.reject_items(chosen, embedding_progress=steps.embedding),
+    )
+
+
+@app.command()
+@errors_are_messages
+def unlabel(
+    items: Chosen = None, where: Where = None, workspace: a.Place = None, as_json: AsJson = False
+) -> None:
+    """Forget what people said about items: what a session found counts again.
+
+    Items of a labelled session become unassigned.
+
+    Example: vbcgcd items unlabel monday.csv:12
+    """
+    _correct(
+        items,
+        where,
+        workspace,
+        as_json,
+        lambda here, chosen, steps: here.unlabel_items(chosen, embedding_progress=steps.embedding),
+    )
+
+
+def _correct(
+    items: list[str] | None,
+    where: list[str] | None,
+    workspace: Path | None,
+    as_json: bool,
+    act: Callable[[Workspace, Any, Any], ItemsResult],
+) -> None:
+    from vbcgcd.show import items as show
+
+    if not items and not where:
+        raise InputError("No item was given; give references, or a query with --where.")
+    here = a.open_workspace(workspace)
+    chosen: list[Any] = list(items or ())
+    if where:
+        found = here.items(*where)
+        if not found:
+            raise InputError(f"No item meets {' and '.join(where)}.", option="where")
+        chosen += found
+    with working("correcting") as steps:
+        result = act(here, chosen, steps)
+    following = [f"vbcgcd categories drop {i}" for i in result.emptied]
+    finish(result, as_json, lambda: show.correction(result), steps=[*following, "vbcgcd undo"])
