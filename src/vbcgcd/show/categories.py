@@ -25,9 +25,16 @@ from vbcgcd.words import (
 )
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
+    from vbcgcd.workspace import (
+        CategoryInfo,
+        CategoryResult,
+        CategoryView,
+        ItemInfo,
+        NameSuggestion,
+        SeedlingInfo,
+    )
 
-__all__ = ["categories", "category", "change", "retired_category", "unassigned"]
+__all__ = ["categories", "category", "change", "retired_category", "suggestions", "unassigned"]
 
 
 def categories(
@@ -74,6 +81,29 @@ def categories(
     legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
     rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
     return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
+
+
+def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> RenderableType:
+    """Names that categories could have, a line for each category.
+
+    Parameters
+    ----------
+    found : sequence of NameSuggestion
+    renamed : mapping of id -> name
+        Categories that have been given a suggestion as their name.
+    """
+    if not found:
+        return Text("Every category has a name that somebody chose.")
+    table = grid(">id", "**name", "***suggestions")
+    for suggestion in found:
+        proposals = [f"{one_line(p.name)} ({one_line(p.source)})" for p in suggestion.proposals]
+        told = "; ".join(proposals) or suggestion.problem or "the present name is the best"
+        add_row(table, str(suggestion.category), suggestion.name, told)
+    problems = [f"No name for {s.category}: {s.problem}." for s in found if s.problem and s.proposals]
+    lines = [Text(line, style="dim") for line in problems]
+    if renamed:
+        lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
+    return Group(table, *lines)
 
 
 def unassigned(

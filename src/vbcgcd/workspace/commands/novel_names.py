@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.errors import InputError
 from vbcgcd.workspace.batch import Batch
 from vbcgcd.workspace.commands.naming import unique_name
-from vbcgcd.workspace.naming.likeness import likeness
+from vbcgcd.workspace.naming.likeness import likenesses, mean_similarity
 from vbcgcd.workspace.naming.phrases import phrase_names
 from vbcgcd.workspace.naming.vocabulary import Vocabulary, vocabulary_names
 from vbcgcd.workspace.queries.sources import stored_excerpts
@@ -21,7 +23,7 @@ Array = NDArray[Any]
 #: Texts of a known category in a batch from which on they speak for themselves.
 ENOUGH = 20
 
-__all__ = ["likenesses", "mean_similarity", "name_novel"]
+__all__ = ["name_novel"]
 
 
 def name_novel(
@@ -95,12 +97,6 @@ def _phrases(
     return [own[0] if own else "" for own in names]
 
 
-def mean_similarity(knowledge: Knowledge) -> Array:
-    """Similarity of all categories to each other, array (K, K)."""
-    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
-    return geometry.similarity(geometry.prepared(means), means)
-
-
 def _of_pictures(
     state: State, knowledge: Knowledge, n_novel: int, vocabulary: Vocabulary | None
 ) -> list[tuple[str, NamedBy]]:
@@ -108,19 +104,7 @@ def _of_pictures(
     places = list(range(n_known, n_known + n_novel))
     words: list[list[str]] = [[] for _ in places]
     if vocabulary is not None:
-        words = vocabulary_names(knowledge, vocabulary, places, [category.name for category in state.live])
+        with suppress(InputError):  # vectors of words that lie beyond all items
+            words = vocabulary_names(knowledge, vocabulary, places, [c.name for c in state.live])
     alike = likenesses(state, knowledge, places)
     return [(own[0], "terms") if own else (like, "likeness") for own, like in zip(words, alike, strict=True)]
-
-
-def likenesses(state: State, knowledge: Knowledge, places: Sequence[int]) -> list[str]:
-    """Names after the nearest other categories that people have named, or after any if there are none."""
-    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
-    similarity = geometry.similarity(geometry.prepared(means[list(places)]), means[: len(state.ids)])
-    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
-    rows = by_people or list(range(len(state.ids)))
-    names: list[str] = []
-    for place, alike in zip(places, similarity, strict=True):
-        others = [row for row in rows if row != place]
-        names.append(likeness(alike[others], [state.live[row].name for row in others]))
-    return names

@@ -8,6 +8,7 @@ is there to tell it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -58,6 +59,11 @@ class Evidence:
     nearest: Array
     salience: Array
     texts_with: dict[int, Array]
+
+    @functools.cached_property
+    def function_words(self) -> frozenset[str]:
+        """The function words themselves."""
+        return frozenset(self.corpus.words[word] for word in np.flatnonzero(self.weak))
 
     def shares(self, stems: Iterable[int]) -> Array:
         """Share of the texts of each group that hold all these stems, array (K,)."""
@@ -150,8 +156,10 @@ def _nearest(similarity: Array) -> Array:
 
 
 def _salience(share: Array, nearest: Array) -> Array:
-    everywhere = share.mean(axis=1)
     salience = np.zeros_like(share)
+    if not share.size:
+        return salience
+    everywhere = share.mean(axis=1)
     for group, near in enumerate(nearest):
         around = share[:, near] if len(near) else np.zeros((len(share), 1))
         usual = (everywhere + around.mean(axis=1) + around.max(axis=1) / 2) / 2.5

@@ -7,7 +7,7 @@ differ by, and occur in the same categories: card and cards are, car and card ar
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -22,7 +22,7 @@ PAIRS, ALIKE = 3, 0.3
 #: Words with the same beginning that are compared; bounds the time.
 MOST = 60
 
-__all__ = ["forms"]
+__all__ = ["forms", "same_words"]
 
 
 def forms(words: Sequence[str], profile: Array) -> Array:
@@ -63,6 +63,23 @@ def forms(words: Sequence[str], profile: Array) -> Array:
             least, most = sorted((stands[one], stands[other]))
             stands[stands == most] = least
     return stands
+
+
+def same_words(one: Iterable[str], other: Iterable[str]) -> bool:
+    """Whether two names could be said to have the same words, in whatever form and order.
+
+    Examples
+    --------
+    >>> same_words(["exchange", "rate"], ["rates", "exchange"]), same_words(["card"], ["card", "lost"])
+    (True, False)
+    """
+    first, second = sorted(set(one)), sorted(set(other))
+    return len(first) == len(second) and all(map(_alike, first, second))
+
+
+def _alike(one: str, other: str) -> bool:
+    shared, longest = _shared(one, other), max(len(one), len(other))
+    return one == other or (shared >= BEGINNING and longest - shared <= ENDING and 2 * shared > longest)
 
 
 def _shared(one: str, other: str) -> int:

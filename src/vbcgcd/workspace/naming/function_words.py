@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from vbcgcd.workspace.naming.words import Corpus
 
 Array = NDArray[Any]
-#: Share of all words that a list must cover for its language to be that of the texts.
-COVERED = 0.2
+#: Share of all words that the list of a language must cover, and how many different ones, to serve.
+COVERED, DIFFERENT = 0.2, 3
 #: Share of all words that are function words where no list serves.
 SHARE = 0.35
 #: In how many categories such a word is, as if equally often in each: a share of them all, and a number.
@@ -116,7 +116,7 @@ def function_words(corpus: Corpus, spread: Array, n_groups: int) -> Array:
     counts = np.bincount(corpus.ids[corpus.ids >= 0], minlength=len(words))
     total = max(int(counts.sum()), 1)
     listed = [np.array([word in known for word in words], bool) for known in _sets()]
-    covered = [float(counts[own].sum()) / total for own in listed]
+    covered = [float(counts[own].sum()) / total if own.sum() >= DIFFERENT else 0.0 for own in listed]
     if max(covered) >= COVERED:
         return listed[int(np.argmax(covered))]
     order = np.argsort(-spread * counts, kind="stable")

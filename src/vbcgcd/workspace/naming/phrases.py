@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.names import skeleton, unseen_character, without_unseen
 from vbcgcd.workspace.naming.evidence import Evidence, gather_evidence
+from vbcgcd.workspace.naming.forms import same_words
 from vbcgcd.workspace.naming.function_words import QUESTIONS
 from vbcgcd.workspace.naming.words import BREAK, is_unspaced, tokens
 
@@ -111,27 +112,32 @@ def phrase_names(
     groups = list(range(n_groups) if wanted is None else wanted)
     evidence = gather_evidence(texts, np.asarray(codes), n_groups, similarity)
     ranked = _candidates(evidence, groups)
-    used = {_meaning_of_name(evidence, name) for name in taken}
-    looks = {skeleton(name) for name in taken}
+    given = [(_content(evidence, name), skeleton(name)) for name in taken]
     names: dict[int, list[str]] = {group: [] for group in groups}
     by_strength = sorted(groups, key=lambda group: -max((p.score for p in ranked[group]), default=0.0))
     for group in by_strength:
-        said: list[frozenset[int]] = []
-        for phrase in ranked[group]:
-            if len(names[group]) == n:
-                break
-            name, meaning = _written(evidence, phrase), _meaning(evidence, phrase.words)
-            looks_like_another = skeleton(name) in looks or name in names[group]
-            if meaning in used or any(meaning <= other for other in said) or looks_like_another:
-                continue
-            if not names[group]:
-                used.add(meaning)
-                looks.add(skeleton(name))
-            elif evidence.weak[list(phrase.words)].all():
-                continue
-            said.append(meaning)
-            names[group].append(name)
+        names[group] = _different(evidence, ranked[group], given, n)
+        given += [(_content(evidence, name), skeleton(name)) for name in names[group][:1]]
     return [names[group] for group in groups]
+
+
+def _different(
+    evidence: Evidence, phrases: Sequence[Phrase], given: Sequence[tuple[list[str], str]], n: int
+) -> list[str]:
+    """The best names of a group that have other words than all names that were given; each says more."""
+    names: list[str] = []
+    said: list[frozenset[int]] = []
+    for phrase in phrases:
+        if len(names) == n:
+            break
+        name, meaning = _written(evidence, phrase), _meaning(evidence, phrase.words)
+        if any(meaning <= other for other in said) or (names and evidence.weak[list(phrase.words)].all()):
+            continue
+        words, looks = _content(evidence, name), skeleton(name)
+        if not any(looks == other or same_words(words, own) for own, other in given):
+            said.append(meaning)
+            names.append(name)
+    return names
 
 
 def _candidates(evidence: Evidence, groups: Sequence[int]) -> dict[int, list[Phrase]]:
@@ -247,11 +253,10 @@ def _meaning(evidence: Evidence, words: Iterable[int]) -> frozenset[int]:
     return frozenset(evidence.stem[content or words].tolist())
 
 
-def _meaning_of_name(evidence: Evidence, name: str) -> frozenset[int]:
-    place = {word: number for number, word in enumerate(evidence.corpus.words)}
+def _content(evidence: Evidence, name: str) -> list[str]:
+    """The words of a name that are no function words of the texts, or all if there are no others."""
     words = [word.casefold() for word in tokens(name.replace("_", " ")) if word]
-    known = [place[word] for word in words if word in place]
-    return _meaning(evidence, known) if known and len(known) == len(words) else frozenset()
+    return [word for word in words if word not in evidence.function_words] or words
 
 
 def _written(evidence: Evidence, phrase: Phrase) -> str:

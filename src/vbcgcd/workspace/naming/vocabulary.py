@@ -18,12 +18,20 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.names import skeleton
+from vbcgcd.workspace.naming.rules import check_name
 
 Array = NDArray[Any]
 #: Words of a vocabulary at most, and letters of a word: it is kept among the settings.
 MOST, LETTERS = 5000, 60
 
-__all__ = ["EmbedsTexts", "Vocabulary", "check_vocabulary", "read_vocabulary", "vocabulary_names"]
+__all__ = [
+    "EmbedsTexts",
+    "Vocabulary",
+    "check_vocabulary",
+    "embedded",
+    "read_vocabulary",
+    "vocabulary_names",
+]
 
 
 @runtime_checkable
@@ -72,8 +80,6 @@ def read_vocabulary(value: Any) -> list[str]:
 
 def check_vocabulary(value: Any) -> list[str]:
     """The different words of a list, or one clear error."""
-    from vbcgcd.workspace.commands.naming import check_name
-
     if value is None:
         return []
     if isinstance(value, str) or not isinstance(value, Iterable):
@@ -88,6 +94,26 @@ def check_vocabulary(value: Any) -> list[str]:
             option="vocabulary",
         )
     return words
+
+
+def embedded(words: Sequence[str], embedder: Any) -> Vocabulary:
+    """The words with their vectors.
+
+    Raises
+    ------
+    InputError
+        The embedder understands no texts, or its vectors do not fit.
+    """
+    name, dimension = embedder.name, embedder.dimension
+    if not isinstance(embedder, EmbedsTexts):
+        raise InputError(f"the embedder {name!r} has no embed_texts, so it knows no words.")
+    vectors = np.asarray(embedder.embed_texts(list(words)))
+    if vectors.shape != (len(words), dimension) or not np.isfinite(vectors).all():
+        raise InputError(
+            f"the embedder {name!r} gave vectors of shape {vectors.shape} for {len(words)} words, expected "
+            f"({len(words)}, {dimension}) finite numbers."
+        )
+    return Vocabulary(tuple(words), vectors)
 
 
 def vocabulary_names(

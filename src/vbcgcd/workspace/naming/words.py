@@ -87,7 +87,7 @@ class Corpus:
 
 def read_texts(texts: Sequence[str]) -> Corpus:
     """Number the words of texts; the rarest are left out where there are too many."""
-    streams = [list(tokens(unicodedata.normalize("NFC", text[:LETTERS]))) for text in texts]
+    streams = [list(tokens(unicodedata.normalize("NFC", _beginning(text)))) for text in texts]
     forms: dict[str, Counter[str]] = {}
     for stream in streams:
         first = True
@@ -104,3 +104,10 @@ def read_texts(texts: Sequence[str]) -> Corpus:
     lengths = [len(stream) for stream in streams]
     written = [sys.intern(forms[word].most_common(1)[0][0]) for word in most]
     return Corpus(most, written, np.array(ids, dtype=np.int64), np.repeat(np.arange(len(texts)), lengths))
+
+
+def _beginning(text: str) -> str:
+    """As much of a text as is read, without a word that would be cut."""
+    if len(text) <= LETTERS:
+        return text
+    return " ".join(text[: LETTERS + 1].rsplit(None, 1)[:1])
