@@ -30,6 +30,7 @@ if TYPE_CHECKING:
         CategoryResult,
         CategoryView,
         ItemInfo,
+        NameProposal,
         NameSuggestion,
         SeedlingInfo,
     )
@@ -96,14 +97,23 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
         return Text("Every category has a name that somebody chose.")
     table = grid(">id", "**name", "***suggestions")
     for suggestion in found:
-        proposals = [f"{one_line(p.name)} ({one_line(p.source)})" for p in suggestion.proposals]
-        told = "; ".join(proposals) or suggestion.problem or "the present name is the best"
+        told = "; ".join(_proposal(proposal) for proposal in suggestion.proposals)
+        told = told or suggestion.problem or "the present name is the best"
         add_row(table, str(suggestion.category), suggestion.name, told)
-    problems = [f"No name for {s.category}: {s.problem}." for s in found if s.problem and s.proposals]
-    lines = [Text(line, style="dim") for line in problems]
+    without: dict[str, list[str]] = {}
+    for suggestion in found:
+        if suggestion.problem and suggestion.proposals:
+            without.setdefault(suggestion.problem, []).append(str(suggestion.category))
+    lines = [Text(f"{one_line(why)} ({', '.join(ids)}).", style="dim") for why, ids in without.items()]
     if renamed:
         lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
     return Group(table, *lines)
+
+
+def _proposal(proposal: NameProposal) -> str:
+    """A name, and where it comes from unless that is the category's texts."""
+    name = one_line(proposal.name)
+    return name if proposal.source == "texts" else f"{name} ({one_line(proposal.source)})"
 
 
 def unassigned(

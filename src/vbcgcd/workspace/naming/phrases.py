@@ -214,7 +214,8 @@ def _first_score(evidence: Evidence, group: int, phrase: Phrase) -> float:
     if len(set(stems.tolist())) < len(stems) or np.any(salience[~weak] < TELLING * best):
         return 0.0
     ends = 1.0
-    if weak[0] and not (len(words) > 1 and evidence.corpus.words[words[0]] in QUESTIONS):
+    asks = len(words) > 1 and not weak[1] and evidence.corpus.words[words[0]] in QUESTIONS
+    if weak[0] and not asks:
         ends *= LOOSE_END
     if weak[-1]:
         ends *= LOOSE_END
