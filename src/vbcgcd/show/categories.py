@@ -96,15 +96,14 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
     if not found:
         return Text("Every category has a name that somebody chose.")
     table = grid(">id", "**name", "***suggestions")
+    problems: dict[str, list[str]] = {}
     for suggestion in found:
-        told = "; ".join(_proposal(proposal) for proposal in suggestion.proposals)
-        told = told or suggestion.problem or "the present name is the best"
-        add_row(table, str(suggestion.category), suggestion.name, told)
-    without: dict[str, list[str]] = {}
-    for suggestion in found:
-        if suggestion.problem and suggestion.proposals:
-            without.setdefault(suggestion.problem, []).append(str(suggestion.category))
-    lines = [Text(f"{one_line(why)} ({', '.join(ids)}).", style="dim") for why, ids in without.items()]
+        told = [_proposal(proposal) for proposal in suggestion.proposals]
+        told = ["good as it is", *told] if suggestion.good else told
+        add_row(table, str(suggestion.category), suggestion.name, "; ".join(told))
+        if suggestion.problem:
+            problems.setdefault(suggestion.problem, []).append(str(suggestion.category))
+    lines = [Text(f"{', '.join(ids)}: {one_line(why, 300)}.") for why, ids in problems.items()]
     if renamed:
         lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
     return Group(table, *lines)
