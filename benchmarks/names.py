@@ -9,10 +9,10 @@
 - *a word*: the name holds a word of the true label, also in another form; for a discovered category, of the
   label that most of its items have.
 
-*before* is what names were in earlier versions: the three most distinctive terms, a list with commas (left out
-where it is embedded). The constants of the phrases were chosen with the names of these very intents in sight;
-CLINC150 is the only dataset here that has texts. Discovered categories come from a session with 75 labelled
-intents and 75 novel ones.
+*before* is what names were in earlier versions: the three most distinctive terms, a list with commas (left
+out where it is embedded). The constants of the phrases were chosen with the names of these very intents in
+sight; CLINC150 is the only dataset here that has texts. Discovered categories come from a session with 75
+labelled intents and 75 novel ones.
 """
 
 from __future__ import annotations
@@ -213,7 +213,6 @@ def main() -> None:
                 "name",
                 "picks",
                 "a word",
-                *(("other half", "a word") if halves else ()),
                 "words",
                 "same",
                 "CPU s",
