@@ -103,7 +103,7 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
         add_row(table, str(suggestion.category), suggestion.name, "; ".join(told))
         if suggestion.problem:
             problems.setdefault(suggestion.problem, []).append(str(suggestion.category))
-    lines = [Text(f"{', '.join(ids)}: {one_line(why, 300)}.") for why, ids in problems.items()]
+    lines = [Text(f"Category {', '.join(ids)}: {one_line(why, 300)}.") for why, ids in problems.items()]
     if renamed:
         lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
     return Group(table, *lines)

@@ -49,8 +49,8 @@ SETTINGS = {
     "names": "auto: by phrases or resemblance; number: novel-1, ...",
     "excerpts": "excerpts or thumbnails kept per novel category",
     "sample": "items per session kept as points on the map",
-    "vocabulary": "words for pictures, if the embedder knows texts too",
-    "namer": "asked by categories suggest: openai:URL#MODEL or a plug-in",
+    "vocabulary": "words for the names of pictures",
+    "namer": "what categories suggest asks; null: nobody",
 }
 #: Labelled categories with fewer items than this are pointed out.
 FEW = 5
