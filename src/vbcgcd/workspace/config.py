@@ -24,8 +24,8 @@ DEFAULTS: dict[str, Any] = {
     "vocabulary": [],
     "namer": None,
 }
-#: Settings that the first workspaces did not have.
-LATER = ("vocabulary", "namer")
+#: Settings that releases before this one did not have.
+LATER = frozenset({"vocabulary", "namer"})
 #: Settings on which what was learned depends.
 FIXED = ("kind", "model")
 

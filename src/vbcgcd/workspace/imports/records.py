@@ -107,8 +107,8 @@ def _check_undo(where: str, commit: Commit, history: History) -> None:
 def _check_config(where: str, commit: Commit) -> None:
     config = commit.changes["config"]
     checked = check_config(config)
-    whole = set(checked) | set(LATER) == set(DEFAULTS)
-    if set(commit.changes) != {"config"} or (commit.command == "init" and not whole):
+    complete = set(DEFAULTS) - LATER <= set(checked)
+    if set(commit.changes) != {"config"} or (commit.command == "init" and not complete):
         raise InputError(f"{where} has the wrong settings")
 
 
