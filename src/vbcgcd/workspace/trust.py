@@ -37,6 +37,7 @@ __all__ = [
     "Trust",
     "add_trust",
     "check_embedder_setting",
+    "check_namer_setting",
     "read_trust",
     "relocated",
     "trust_of",
@@ -160,6 +161,18 @@ def check_embedder_setting(snapshot: Snapshot) -> None:
                 f"If you trust it, confirm it with 'vbcgcd config {setting} {value}', or choose another.",
                 option=setting,
             )
+
+
+def check_namer_setting(snapshot: Snapshot) -> None:
+    """Raise if an exported file chose a namer: texts of the user would be sent to whatever it names."""
+    imported, namer = trust_of(snapshot).imported, snapshot.state.config.get("namer")
+    if namer is not None and imported and _set_by(snapshot.history.in_effect(), "namer") <= imported:
+        value = json.dumps(namer)
+        raise InputError(
+            f"This workspace was imported, and its namer {value} would be sent some of your texts. If you "
+            f"trust it, confirm it with 'vbcgcd config namer {value}', or choose another.",
+            option="namer",
+        )
 
 
 def _harmless(options: Mapping[str, Any]) -> bool:
