@@ -89,7 +89,7 @@ def _check_command(where: str, commit: Commit, history: History) -> None:
     else:
         _check_categories(where, commit, history)
         _check_files(where, commit, history)
-    if command in (*SESSIONS, "split"):
+    if command in SESSIONS or TABLE in commit.files:
         SESSION_SUMMARY(where, dict(commit.summary))
         _check_summary(where, commit, history)
 
@@ -155,9 +155,10 @@ def _check_files(where: str, commit: Commit, history: History) -> None:
     if history.state.model is None and not first:
         raise InputError(f"{where} is {commit.command!r} before anything was learned")
     needed = {MODEL} if first else {SEGMENT} if changes.get("posteriors") else set()
-    needed |= {TABLE} if commit.command in (*SESSIONS, "split") else set()
+    by_items = commit.command == "split" and TABLE not in files  # release 0.1 assigned items of a batch
+    needed |= {TABLE} if commit.command in SESSIONS or (commit.command == "split" and not by_items) else set()
     needed |= {SEEDLINGS} if changes.get("seedlings") else set()
-    needed |= {CORRECTIONS} if commit.command in CORRECTING else set()
+    needed |= {CORRECTIONS} if commit.command in CORRECTING or by_items else set()
     if not needed <= files or files & {MODEL, SEGMENT, SEEDLINGS, TABLE, CORRECTIONS} - needed:
         raise InputError(f"{where} has the files {sorted(files)}, expected {sorted(needed)}")
 
