@@ -56,8 +56,8 @@ def find_parts(rows: Array, others: Knowledge, n_parts: int | None, rng: np.rand
     if n_parts is None:
         if not beside:
             raise InputError(
-                "How many parts there are is judged beside other categories, by a model of release 0.2 or "
-                "later; give the number of parts.",
+                "The number of parts can only be judged beside other categories, and not by a model of "
+                "release 0.1.0; give the number.",
                 option="n_parts",
             )
         return _judged(_problem(rows, others, rng))

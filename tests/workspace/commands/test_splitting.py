@@ -142,7 +142,7 @@ def test_a_category_that_is_one_is_not_split_unless_a_number_is_given(pets, tree
 
 def test_items_of_arrays_are_passed_once_more(animals, blobs):
     animals.merge(["cat", "dog"], name="pet")
-    with pytest.raises(InputError, match=r"0 of the .* can be read.*did not come from a file") as caught:
+    with pytest.raises(InputError, match=r"0 items .*94 cannot be read.*did not come from a file") as caught:
         animals.split("pet")
     assert caught.value.option == "data"
     before = statistics(animals)[5].count
@@ -196,7 +196,7 @@ def test_a_part_must_have_learned_something(blobs, tmp_path, tree):
     guessed = workspace.items("session=1", "category=owl")
     assert len(guessed) == 30
     before = tree(workspace.path)
-    with pytest.raises(InputError, match=r"would know nothing.*items confirm"):
+    with pytest.raises(InputError, match=r"less than one of the 30 items.*items confirm"):
         workspace.split("owl", n_parts=2)
     assert tree(workspace.path) == before
     workspace.confirm_items(guessed)

@@ -192,13 +192,10 @@ def _codes(snapshot: Snapshot, whole: Category, found: _Found, rows: Array, n_pa
     needed = PART_ROWS * (n_parts or 2)
     if len(rows) < needed:
         reason = f" {found.problems[0]}" if found.problems else ""
-        there = (
-            f"{len(rows)} of the {len(rows) + found.missing} items of {whole.name!r} can be read"
-            if found.missing
-            else f"{plural(len(rows), 'item')} of {whole.name!r} could be found"
-        )
+        others = f", and {found.missing} cannot be read" if found.missing else ""
         raise InputError(
-            f"{there}; splitting it into {n_parts or 'two'} parts needs at least {needed}.{reason}",
+            f"{plural(len(rows), 'item')} of {whole.name!r} could be found{others}; splitting it into "
+            f"{n_parts or 'two'} parts needs at least {needed}.{reason}",
             option="data" if found.problems and found.problems[0].option == "data" else None,
         )
     knowledge = snapshot.knowledge
@@ -244,9 +241,9 @@ def _statistics(
 def _check_taught(whole: Category, statistics: Statistics) -> None:
     if statistics.count.min() < PART_WEIGHT:
         raise InputError(
-            f"One of the {len(statistics)} parts would know nothing, since {whole.name!r} has learned from "
-            "none of its items; use fewer parts, or let it learn from all of them first with 'vbcgcd items "
-            f"confirm --where category={whole.id}'."
+            f"One of the {len(statistics)} parts would get less than one of the {statistics.count.sum():g} "
+            f"items that {whole.name!r} has learned from; use fewer parts, or let it learn from all its "
+            f"items first with 'vbcgcd items confirm --where category={whole.id}'."
         )
 
 

@@ -117,15 +117,16 @@ def _of_commit(
     every, maker = items_again(snapshot, commit, data)
     wanted = set(references)
     sample = {} if Source.from_json(commit.summary).path else _sample(snapshot, commit)
-    rows = _rows(every, commit, wanted | set(sample), problems)
+    rows = sorted({*_rows(every, commit, wanted, problems), *_rows(every, commit, set(sample), [])})
     if not rows:
         return []
     batch = embedding.embed(every.take(rows), maker)
     reduced = snapshot.knowledge.reduced(batch.vectors)
     found = list(zip(batch.references, reduced, batch.items.values, strict=True))
     _check_positions(commit, sample, found)
-    for failure in batch.failures:
-        problems.append(InputError(f"Item {failure.reference!r} of {every.source} {failure.reason}."))
+    for reference, reason in ((storable(failure.reference), failure.reason) for failure in batch.failures):
+        if reference in wanted:
+            problems.append(InputError(f"Item {reference!r} of {every.source} {reason}."))
     return [item for item in found if item[0] in wanted]
 
 
@@ -169,7 +170,7 @@ def _check_positions(commit: Commit, sample: Mapping[str, Array], found: Any) ->
             continue
         if np.abs(reduced[: len(position)] - position).max() > SAME * max(np.abs(position).max(), 1.0):
             raise InputError(
-                f"data holds other items than those of session {_session(commit)}; pass the same items in "
+                f"data holds other items than those of {_name(commit)}; pass the same items in "
                 "the same order.",
                 option="data",
             )
@@ -199,11 +200,11 @@ def items_again(snapshot: Snapshot, commit: Commit, data: Any = None) -> tuple[I
     path = Path(source.path)
     if not path.exists():
         raise MissingFileError(
-            f"There is no {path} any more, from which session {_session(commit)} learned; put it back, or "
+            f"There is no {path} any more, from which {_name(commit)} learned; put it back, or "
             f"say where it is with 'vbcgcd relocate {named.path} HERE'."
         )
     changed = InputError(
-        f"{path} has changed since session {_session(commit)} used it, so its items cannot be told for sure; "
+        f"{path} has changed since {_name(commit)} used it, so its items cannot be told for sure; "
         "put back the file as it was."
     )
     if path.is_dir() != (not source.digest) or (source.digest and content_digest(path) != source.digest):
@@ -217,7 +218,7 @@ def items_again(snapshot: Snapshot, commit: Commit, data: Any = None) -> tuple[I
 def _from_memory(commit: Commit, data: Any) -> tuple[Items, Maker]:
     if data is None:
         raise InputError(
-            f"The items of session {_session(commit)} did not come from a file, so they cannot be embedded "
+            f"The items of {_name(commit)} did not come from a file, so they cannot be embedded "
             "again; pass them once more with the option 'data'.",
             option="data",
         )
@@ -227,12 +228,14 @@ def _from_memory(commit: Commit, data: Any) -> tuple[Items, Maker]:
     rows = summary["rows"] + summary.get("n_failures", 0) + summary.get("unlabelled", 0)
     if len(items) != rows or items.kind != summary["kind"]:
         raise InputError(
-            f"data holds {len(items)} {items.kind}s, but session {_session(commit)} had {rows} "
+            f"data holds {len(items)} {items.kind}s, but {_name(commit)} had {rows} "
             f"{summary['kind']}s; pass the same items in the same order.",
             option="data",
         )
     return items, maker
 
 
-def _session(commit: Commit) -> Any:
-    return commit.changes.get("session", f"of commit {commit.number}")
+def _name(commit: Commit) -> str:
+    """A session by its number; splits of release 0.1 assigned items too."""
+    session = commit.changes.get("session")
+    return f"the split of commit {commit.number}" if session is None else f"session {session}"
