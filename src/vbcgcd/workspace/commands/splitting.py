@@ -192,9 +192,9 @@ def _codes(snapshot: Snapshot, whole: Category, found: _Found, rows: Array, n_pa
     needed = PART_ROWS * (n_parts or 2)
     if len(rows) < needed:
         reason = f" {found.problems[0]}" if found.problems else ""
-        others = f", and {found.missing} cannot be read" if found.missing else ""
+        unread = f", and {found.missing} cannot be read" if found.missing else ""
         raise InputError(
-            f"{plural(len(rows), 'item')} of {whole.name!r} could be found{others}; splitting it into "
+            f"{plural(len(rows), 'item')} of {whole.name!r} could be found{unread}; splitting it into "
             f"{n_parts or 'two'} parts needs at least {needed}.{reason}",
             option="data" if found.problems and found.problems[0].option == "data" else None,
         )
