@@ -1,5 +1,7 @@
+import os
 import shutil
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -150,6 +152,33 @@ def test_twelve_corrected_items_change_the_answers(animals, blobs):
     animals.reject_items(animals.items("category=3"), data=blobs.batch)
     assert (animals.predict(rows).name == np.array(["frog"] * 12)).all()
     assert taught(animals)["novel-3"] == 0
+
+
+@pytest.mark.data
+def test_twelve_moved_sentences_teach_more_than_twelve_new_labels(tmp_path):
+    folder = os.environ.get("VBCGCD_DATA")
+    if not folder:
+        pytest.skip("VBCGCD_DATA is not set")
+    with np.load(Path(folder) / "clinc150-minilm.npz") as data:
+        x, y, test_x, test_y = (data[name] for name in ("train_x", "train_y", "test_x", "test_y"))
+    x, test_x = x.astype(np.float32), test_x.astype(np.float32)
+    first, second = 70, 109  # two intents that are nearly the same, found as one
+    labelled = np.concatenate([np.flatnonzero(y == c)[:20] for c in range(60)])
+    batch = np.concatenate([np.flatnonzero(y == c)[:20] for c in (first, second)])
+    right = {}
+    for way in ("learn", "move"):
+        workspace = Workspace.init(tmp_path / way)
+        workspace.learn(x[labelled], [f"intent {c}" for c in y[labelled]])
+        workspace.discover(x[batch], n_novel=1)
+        if way == "learn":
+            workspace.learn(x[batch[20:32]], ["second"] * 12)
+        else:
+            chosen = [item for item in workspace.items("session=1") if 20 <= int(item.reference) < 32]
+            workspace.move_items(chosen, "second", create=True, data=x[batch])
+        names = np.array(workspace.predict(test_x[test_y == second]).name)
+        right[way] = float(np.mean(names == "second"))
+    assert right["learn"] < 0.3  # the wrong items keep teaching the other category
+    assert right["move"] > right["learn"] + 0.3
 
 
 def test_corrected_items_count_as_labelled_and_make_a_category_certain(animals, blobs):
