@@ -122,7 +122,7 @@ def _replayed(snapshot: Snapshot, commits: Iterable[Commit]) -> Ledger:
 
 def _enter_parts(ledger: Ledger, commit: Commit, corrections: Corrections) -> None:
     """Where a split put each item: the part that it teaches or, if it teaches none, that it belongs to."""
-    [whole] = (values for values in commit.changes["categories"] if values["status"] == "split")
+    whole = next(values for values in commit.changes["categories"] if values["status"] == "split")
     for item in corrections.items:
         named = [*(category for category, _ in item.after), item.category]
         part = next((category for category in named if category in whole["into"]), None)

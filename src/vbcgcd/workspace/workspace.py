@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vbcgcd.archive import utf8_path
 from vbcgcd.checks import check_number
+from vbcgcd.errors import InputError
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
@@ -272,7 +273,9 @@ class Workspace(ItemVerbs):
         with self._writing("split") as now:
             _ = now.base
             embedding = self._embedding(now, embedding_progress)
-            extra = None
+            extra, named = None, next((name for name, value in columns.items() if value is not None), None)
+            if data is None and named is not None:
+                raise InputError(f"{named} names a column of data, but no data was given.", option=named)
             if data is not None:
                 extra = commands.Extra(source_of(data), lambda: embedding.load(data, columns))
             draft, failures = commands.split_draft(

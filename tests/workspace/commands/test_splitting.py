@@ -142,7 +142,7 @@ def test_a_category_that_is_one_is_not_split_unless_a_number_is_given(pets, tree
 
 def test_items_of_arrays_are_passed_once_more(animals, blobs):
     animals.merge(["cat", "dog"], name="pet")
-    with pytest.raises(InputError, match=r"0 items .*94 cannot be read.*did not come from a file") as caught:
+    with pytest.raises(InputError, match=r"None of the 94 items .*did not come from a file") as caught:
         animals.split("pet")
     assert caught.value.option == "data"
     before = statistics(animals)[5].count
@@ -212,6 +212,7 @@ def test_a_part_must_have_learned_something(blobs, tmp_path, tree):
         ({"names": ["a", "owl"]}, "2 .*'owl'"),
         ({"names": ["a", "b", "c"], "n_parts": 2}, "2 different names"),
         ({"data": "nothing.csv"}, "nothing.csv"),
+        ({"text": "body"}, "no data was given"),
     ],
 )
 def test_a_wrong_split_changes_nothing(pets, tree, options, message):

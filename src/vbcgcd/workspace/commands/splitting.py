@@ -192,10 +192,13 @@ def _codes(snapshot: Snapshot, whole: Category, found: _Found, rows: Array, n_pa
     needed = PART_ROWS * (n_parts or 2)
     if len(rows) < needed:
         reason = f" {found.problems[0]}" if found.problems else ""
-        unread = f", and {found.missing} cannot be read" if found.missing else ""
+        there = f"Only {plural(len(rows), 'item')} of {whole.name!r} could be found"
+        if found.missing:
+            there += f", and {found.missing} cannot be read"
+        if found.missing and not len(rows):
+            there = f"None of the {plural(found.missing, 'item')} of {whole.name!r} can be read"
         raise InputError(
-            f"{plural(len(rows), 'item')} of {whole.name!r} could be found{unread}; splitting it into "
-            f"{n_parts or 'two'} parts needs at least {needed}.{reason}",
+            f"{there}; splitting it into {n_parts or 'two'} parts needs at least {needed}.{reason}",
             option="data" if found.problems and found.problems[0].option == "data" else None,
         )
     knowledge = snapshot.knowledge
