@@ -17,7 +17,7 @@ from vbcgcd.workspace.imports.contents import UNPACKED_BYTES
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory):
-    """An export: 1 init, 2 learn, 3 discover, 4 rename, 5 merge, ..., 8 move, 9 split, 10 reject, 11 drop, ..."""
+    """An export: 1 init, 2 learn, 3 discover, 4 rename, 5 merge, ..., 8 move, 9 split, 10 reject, ..."""
     return sample(tmp_path_factory.mktemp("sample"))
 
 

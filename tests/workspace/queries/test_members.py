@@ -37,11 +37,13 @@ def test_doubtful_items_teach_without_belonging(blobs, tmp_path):
     workspace = Workspace.init(tmp_path / "w", model=model)
     workspace.learn(blobs.rows, blobs.labels)
     record = workspace.discover(blobs.batch, n_novel=2)
+    outside = 0
     for category in record.novel:
         members = members_of(workspace.snapshot(), category)
         taught = {c.id: c.taught for c in workspace.categories()}[category]
         assert sum(m.weight_in(category) for m in members) == pytest.approx(taught, rel=1e-5)
-        assert any(not m.belongs for m in members)
+        outside += sum(not m.belongs for m in members)
+    assert outside > 0
 
 
 def test_what_was_not_recorded_is_unknown(animals, blobs, leave):

@@ -25,7 +25,7 @@ def test_what_is_there_is_read_and_the_rest_is_explained(files, blobs, tmp_path)
     assert "did not come from a file" in str(found.problems[0])
     every = read_again(now, files._embedding(now), items, blobs.batch)
     assert (every.places, every.problems) == ([0, 1, 2], [])
-    np.testing.assert_array_equal(every.vectors[2], now.knowledge.reduced(blobs.batch[[7]])[0])
+    np.testing.assert_allclose(every.vectors[2], now.knowledge.reduced(blobs.batch[[7]])[0], rtol=1e-5)
     with pytest.raises(InputError, match="did not come from a file"):
         vectors_again(now, files._embedding(now), items)
     nothing = read_again(now, files._embedding(now), [])
