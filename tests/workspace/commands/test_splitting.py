@@ -120,6 +120,25 @@ def test_corrected_items_stay_labelled_in_their_part(pets, tmp_path):
         pets.unlabel_items(found[2].reference + "@2")
 
 
+@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6))
+def test_moving_between_parts_and_back_restores_every_bit(pets, blobs, answers, seed):
+    rng = np.random.default_rng(seed)
+    if 5 in pets.snapshot().state.ids:
+        pets.split("pet", names=["tom", "rex"])
+    there = pets.items("session=0", "category=tom")
+    chosen = [there[i] for i in rng.choice(len(there), rng.integers(1, 6), replace=False)]
+    before, posterior = answers(pets, blobs.probe), pets.snapshot().knowledge.posterior
+    pets.move_items(chosen, "rex")
+    assert answers(pets, blobs.probe) != before
+    for i in rng.permutation(len(chosen)):
+        pets.move_items(chosen[i], "tom")
+    assert answers(pets, blobs.probe) == before
+    now = pets.snapshot().knowledge.posterior
+    for name in ("mean", "kappa", "nu", "factor"):
+        np.testing.assert_array_equal(getattr(now, name), getattr(posterior, name))
+
+
 def test_an_item_that_was_elsewhere_has_no_part_to_go_back_to(pets, tree):
     [item, *_] = pets.items("session=2", "category=5")
     pets.reject_items(item)
