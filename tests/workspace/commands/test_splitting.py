@@ -222,6 +222,37 @@ def test_a_part_must_have_learned_something(blobs, tmp_path, tree):
     workspace.split("owl", n_parts=2)
 
 
+@pytest.mark.parametrize("gone", [False, True])
+def test_items_that_waited_in_a_seedling_go_along(tmp_path, gone):
+    rng = np.random.default_rng(0)
+    means = 4 * rng.normal(size=(12, 16))
+    labels = np.repeat(np.arange(8), 30)
+    truth = np.concatenate([np.repeat(np.arange(8), 10), [8] * 4, [9] * 3, [10] * 5])
+    rows, batch = (means[kind] + rng.normal(size=(len(kind), 16)) for kind in (labels, truth))
+    second = np.concatenate([np.repeat(np.arange(8), 5), [9] * 10])
+    np.save(tmp_path / "first.npy", batch)
+    np.save(tmp_path / "second.npy", means[second] + rng.normal(size=(len(second), 16)))
+    workspace = Workspace.init(tmp_path / "w", model={"dtype": "float64"})
+    workspace.learn(rows, [f"c{i}" for i in labels])
+    waiting = workspace.discover(tmp_path / "first.npy").lessons_.waiting
+    [waited, *_] = [item for item in workspace.items("session=1") if waiting[int(item.reference)] >= 0]
+    [grown] = workspace.discover(tmp_path / "second.npy").grown
+    before = statistics(workspace)[grown]
+    if gone:
+        (tmp_path / "first.npy").unlink()
+    done = workspace.split(grown, n_parts=2)
+    one, two = (statistics(workspace)[i] for i in done.categories)
+    assert_same(one + two, before)
+    assert (done.shared, done.missing, sum(done.counts.values())) == (3.0 if gone else 0.0, 0, 10)
+    if gone:
+        with pytest.raises(InputError, match="its part is not known"):
+            workspace.move_items(waited, 0)
+    else:
+        weights = workspace.move_items(waited, 0).weights
+        assert sum(after - before for before, after in weights.values()) == pytest.approx(0)
+        assert set(weights) - {0} <= set(done.categories)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
