@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -77,3 +78,17 @@ def test_items_are_moved_confirmed_rejected_and_unlabelled(run):
 )
 def test_wrong_input_is_one_clear_error(run, arguments, message):
     assert message in run(*arguments, code=2).stderr
+
+
+@pytest.mark.parametrize(("answer", "code", "sessions"), [("y\n", 0, 3), ("n\n", 1, 2)])
+def test_a_probable_typo_is_asked_about_in_a_terminal(run, tmp_path, monkeypatch, answer, code, sessions):
+    lines = (tmp_path / "learned.csv").read_text()
+    (tmp_path / "again.csv").write_text(lines.replace(",emu", ",ostrch"))
+    Workspace.open(tmp_path / "w").rename("emu", "ostrich")
+    assert "--new-labels" in run("learn", str(tmp_path / "again.csv"), code=2).stderr  # a script is refused
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("vbcgcd.cli.batches.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    result = CliRunner().invoke(app, ["learn", str(tmp_path / "again.csv")], input=answer)
+    assert result.exit_code == code
+    assert "'ostrch' is new; did you mean 'ostrich'? Learn all labels" in " ".join(result.stderr.split())
+    assert len(Workspace.open(tmp_path / "w").sessions()) == sessions
