@@ -78,7 +78,7 @@ def review(
 
     here = a.open_workspace(workspace)
     if ask:
-        if as_json or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        if as_json or not _in_terminal():
             raise InputError("--ask needs a terminal; use 'vbcgcd review accept' and 'dismiss' in scripts.")
         _ask(here, kind)
         return
@@ -173,6 +173,10 @@ def _accepted(
     if isinstance(result, CategoryResult):
         return result, categories.change(result)
     return result, items.correction(result)
+
+
+def _in_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _ask(here: Workspace, kind: KindOf | None) -> None:

@@ -6,6 +6,7 @@ cannot tell whether what comes now still lies where it used to.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,9 +90,10 @@ def traces_of(rows: Array, codes: Array, means: Array, geometry: Geometry) -> Tr
 def halves(rows: Array, geometry: Geometry) -> tuple[float, float]:
     """How much two halves of rows differ, in nats for each row, and the share of the smaller.
 
-    Halves that are sought always differ. So they are sought in every other dimension and judged in the rest,
-    and the other way round: in a whitened space the dimensions of one Gaussian know nothing of each other,
-    and its halves differ by nothing on average.
+    Halves that are sought always differ. So they are sought in one half of the dimensions and judged in the
+    other, and the other way round: in a whitened space the dimensions of one Gaussian know nothing of each
+    other, and its halves differ by nothing on average. The space is rotated at random before, the same way
+    each time, so that what two halves differ in is in both halves of the dimensions.
 
     Parameters
     ----------
@@ -103,7 +105,8 @@ def halves(rows: Array, geometry: Geometry) -> tuple[float, float]:
     (float, float)
         NaN where there are no two halves.
     """
-    even, odd = rows[:, ::2], rows[:, 1::2]
+    turned = rows @ _rotation(rows.shape[1])
+    even, odd = turned[:, ::2], turned[:, 1::2]
     judged = []
     for sought, rest in ((even, odd), (odd, even)):
         if sought.shape[1] and rest.shape[1]:
@@ -114,6 +117,12 @@ def halves(rows: Array, geometry: Geometry) -> tuple[float, float]:
         return np.nan, np.nan
     difference, smaller = np.mean(judged, axis=0)
     return float(difference), float(smaller)
+
+
+@functools.lru_cache(maxsize=4)
+def _rotation(dim: int) -> Array:
+    """An orthogonal matrix (D, D), the same each time."""
+    return np.asarray(np.linalg.qr(np.random.default_rng(0).normal(size=(dim, dim)))[0])
 
 
 def _smaller(upper: Array) -> float:

@@ -2,9 +2,9 @@
 
 Of each session and category the traces tell how far the mean of its items was from the category's and how
 wide they were. The mean of n items of variance v is off by v (1/n + 1/m) by chance, m being the items that
-the category was learned from. What is left, in units of the variance before, is compared with the other
-categories: where all have moved, as they do after the labelled session to which the projection was fitted,
-none of them has drifted.
+the category was learned from, and measured variances differ by chance too; what is beyond it is counted in
+standard deviations. Then categories are compared with each other: where all have moved, as they do after the
+labelled session to which the projection was fitted, none of them has drifted.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ from vbcgcd.workspace.snapshot import Snapshot
 
 Array = NDArray[Any]
 #: Sessions that are recent, and items that they must have.
-RECENT, FEWEST = 3, 8
+RECENT, FEWEST = 2, 8
 #: Deviations beyond the other categories from which drift is probable, and how soon it becomes sure.
 FAR, SURER = 4.0, 1.0
-#: Fewest categories that tell what is usual, and the least deviation among them.
-FEWEST_OTHERS, LEAST_SCALE = 5, 0.05
+#: Fewest categories that tell what is usual.
+FEWEST_OTHERS = 5
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 #: Improbable ones are not asked about.
 LEAST = 0.2
+#: Share of the recent items that is wrong where a category has drifted: some, not all.
+AFFECTED = 0.25
 #: Seconds to compare recent items with earlier ones.
 SECONDS = 30.0
 
@@ -40,60 +42,55 @@ __all__ = ["find_drift"]
 def find_drift(snapshot: Snapshot) -> list[Finding]:
     """Categories whose recent items lie elsewhere or wider."""
     evidence, traces = evidence_of(snapshot), traced(snapshot)
-    findings = []
-    for place in np.unique(traces.place).tolist():
-        own = np.flatnonzero(traces.place == place)
-        recent, before = own[-RECENT:], own[:-RECENT]
-        if len(own) < 2:
-            continue
-        if not len(before):
-            recent, before = own[1:], own[:1]
-        findings.append((place, recent, before))
-    usable = [(p, r, b) for p, r, b in findings if traces.count[r].sum() >= FEWEST]
+    usable = _usable(traces)
     if len(usable) < FEWEST_OTHERS:
         return []
-    moved = np.array([_moved(evidence, traces, p, r, b) for p, r, b in usable])
-    wider = np.array([_wider(traces, r, b) for _, r, b in usable])
-    scores = np.maximum(_beyond(moved), _beyond(wider))
-    made = []
+    moved = _beyond(np.array([_moved(evidence, traces, p, r, b) for p, r, b in usable]))
+    wider = _beyond(np.array([_wider(evidence, traces, r, b) for _, r, b in usable]))
+    findings = []
     for k, (place, recent, _) in enumerate(usable):
-        probability = 1 / (1 + float(np.exp(-np.clip((scores[k] - FAR) / SURER, -500, 500))))
-        if probability >= LEAST:
-            since = int(traces.session[recent].min())
-            facts = {
-                "moved": float(_beyond(moved)[k]),
-                "wider": float(_beyond(wider)[k]),
-                "since": float(since),
-            }
-            rows = _recent_rows(snapshot, evidence, place, since)
-            category = int(evidence.ids[place])
-            made.append(
-                Finding(
-                    f"drift-{category}",
-                    "drift",
-                    probability,
-                    len(rows) / 2,
-                    SECONDS,
-                    (category,),
-                    rows,
-                    facts,
-                )
-            )
-    return made
+        score = max(float(moved[k]), float(wider[k]))
+        probability = 1 / (1 + float(np.exp(-np.clip((score - FAR) / SURER, -500, 500))))
+        if probability < LEAST:
+            continue
+        since, category = int(traces.session[recent].min()), int(evidence.ids[place])
+        rows = _recent_rows(snapshot, evidence, place, since)
+        facts = {"moved": float(moved[k]), "wider": float(wider[k]), "since": float(since)}
+        affected = AFFECTED * len(rows)
+        findings.append(
+            Finding(f"drift-{category}", "drift", probability, affected, SECONDS, (category,), rows, facts)
+        )
+    return findings
+
+
+def _usable(traces: Traced) -> list[tuple[int, Array, Array]]:
+    """Categories with enough recent items: position, and the recent and the earlier traces of each."""
+    order = np.argsort(traces.place, kind="stable")
+    places, starts = np.unique(traces.place[order], return_index=True)
+    usable = []
+    for place, own in zip(places.tolist(), np.split(order, starts[1:]), strict=False):
+        recent, before = (own[-RECENT:], own[:-RECENT]) if len(own) > RECENT else (own[1:], own[:1])
+        if len(recent) and traces.count[recent].sum() >= FEWEST:
+            usable.append((place, recent, before))
+    return usable
 
 
 def _moved(evidence: Evidence, traces: Traced, place: int, recent: Array, before: Array) -> float:
-    """Squared distance of the recent mean beyond chance, in variances; logarithmic from 1 on."""
-    count = traces.count[recent]
+    """Standard deviations by which the recent means are farther away than chance has it."""
+    count, dim = traces.count[recent], evidence.mean.shape[1]
     variance = _variance(traces, before) or _variance(traces, recent) or 1.0
     chance = variance * (1 / count + 1 / max(float(evidence.taught[place]), 1.0))
-    return float(np.arcsinh(np.average((traces.shift[recent] - chance) / variance, weights=count)))
+    ratio = traces.shift[recent] / chance  # chi-squared over its degrees of freedom
+    return float((ratio.mean() - 1) * np.sqrt(len(recent) * dim / 2))
 
 
-def _wider(traces: Traced, recent: Array, before: Array) -> float:
-    """Logarithm of the recent variance over the one before."""
+def _wider(evidence: Evidence, traces: Traced, recent: Array, before: Array) -> float:
+    """Standard deviations of the logarithm of the recent variance over the one before."""
     now, then = _variance(traces, recent), _variance(traces, before)
-    return float(np.log(now / then)) if now and then else 0.0
+    if not now or not then:
+        return 0.0
+    dim, counts = evidence.mean.shape[1], (traces.count[recent].sum(), traces.count[before].sum())
+    return float(np.log(now / then) / np.sqrt(sum(2 / (count * dim) for count in counts)))
 
 
 def _variance(traces: Traced, rows: Array) -> float:
@@ -102,9 +99,9 @@ def _variance(traces: Traced, rows: Array) -> float:
 
 
 def _beyond(values: Array) -> Array:
-    """Deviations of each value above the usual one, robustly."""
+    """Deviations of each value above the usual one, robustly; they are at least those of chance."""
     middle = np.median(values)
-    scale = max(DEVIATIONS * float(np.median(np.abs(values - middle))), LEAST_SCALE)
+    scale = max(DEVIATIONS * float(np.median(np.abs(values - middle))), 1.0)
     return np.asarray((values - middle) / scale)
 
 

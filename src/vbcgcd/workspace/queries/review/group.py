@@ -21,7 +21,7 @@ FEWEST, FEWEST_UNASSIGNED = 3, 4
 #: Items of a group that are shown and moved together.
 MOST = 12
 #: Seconds to see what a group has in common, and to check one item.
-SECONDS, SECONDS_EACH = 10.0, 3.0
+SECONDS, SECONDS_EACH = 10.0, 2.0
 
 __all__ = ["find_groups", "seedling_rows"]
 

@@ -8,9 +8,9 @@ from vbcgcd.workspace.queries.review.evidence import Finding, evidence_of
 from vbcgcd.workspace.snapshot import Snapshot
 
 #: Items of a category that are shown together, and how doubtful each is at least.
-MOST, LEAST = 8, 0.4
+MOST, LEAST = 12, 0.25
 #: Seconds to remember what a category is, and to judge one item.
-SECONDS, SECONDS_EACH = 6.0, 3.0
+SECONDS, SECONDS_EACH = 6.0, 2.0
 
 __all__ = ["find_odd"]
 

@@ -14,6 +14,8 @@ from vbcgcd.workspace.snapshot import Snapshot
 Array = NDArray[Any]
 #: Unlabelled sessions without items, at least, and items that were to be expected in them.
 SILENT, EXPECTED = 3, 3.0
+#: Items that dropping one is worth: it does no harm, but lists are shorter without it.
+WORTH = 0.25
 #: Seconds to say whether a category is still needed.
 SECONDS = 8.0
 
@@ -52,6 +54,6 @@ def find_stale(snapshot: Snapshot) -> list[Finding]:
             facts = {"silent": float(silent), "expected": expected, "last": since}
             chance = 1 - float(np.exp(-expected))
             findings.append(
-                Finding(f"stale-{category}", "stale", chance, 1.0, SECONDS, (category,), facts=facts)
+                Finding(f"stale-{category}", "stale", chance, WORTH, SECONDS, (category,), facts=facts)
             )
     return findings

@@ -1,20 +1,30 @@
 """Two things? Categories that fit better as two: their items fall into halves, or are doubtful as a whole.
 
 How much halves differ is measured in each session while its embeddings are there; see
-`vbcgcd.discovery.traces`. Real classes have parts too, so a difference says less than one would think: the
-weights come from streams of four datasets (`benchmarks/review.py --weights`).
+`vbcgcd.discovery.traces`. Real classes have parts too, so a category is compared with the others: it counts
+how far beyond them its halves differ. Even so it says little on real data, where doubtful items say more; the
+weights come from streams of four datasets.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from vbcgcd.workspace.queries.review.evidence import Finding, evidence_of, shared_odds
 from vbcgcd.workspace.queries.review.traces import traced
 from vbcgcd.workspace.snapshot import Snapshot
 
-#: Log odds of being two: for each margin between the halves, and the mean doubt of the items.
-WEIGHTS = {"common": -3.2, "halves": 0.35, "doubt": 3.1}
+Array = NDArray[Any]
+#: Log odds of being two: for each deviation of the halves beyond those of others, and the mean doubt of
+#: items. The streams say 0.1 for the first, but hardly any category in them is far beyond the others.
+WEIGHTS = {"common": -2.9, "beyond": 0.2, "doubt": 3.1}
+#: The least deviation among categories, in margins, and the most that counts.
+LEAST_SCALE, MOST_BEYOND = 0.25, 12.0
+#: Median absolute deviations in a standard deviation.
+DEVIATIONS = 1.4826
 #: Improbable ones are not asked about.
 LEAST = 0.08
 #: Seconds to look at a category's items and to judge its parts.
@@ -36,7 +46,8 @@ def find_two(snapshot: Snapshot) -> list[Finding]:
     guessed = np.flatnonzero(evidence.guessed)
     mass = np.bincount(evidence.place[guessed], evidence.doubt[guessed], minlength=number)
     doubt = mass / np.maximum(np.bincount(evidence.place[guessed], minlength=number), 1)
-    probability = np.where(rows > 0, shared_odds(WEIGHTS, halves=halves, doubt=doubt), 0.0)
+    beyond = _beyond(halves, rows > 0)
+    probability = np.where(rows > 0, shared_odds(WEIGHTS, beyond=beyond, doubt=doubt), 0.0)
     return [
         Finding(
             f"two-{evidence.ids[k]}",
@@ -49,3 +60,10 @@ def find_two(snapshot: Snapshot) -> list[Finding]:
         )
         for k in np.flatnonzero(probability >= LEAST)
     ]
+
+
+def _beyond(halves: Array, known: Array) -> Array:
+    """Deviations of each category's halves beyond those of the others, robustly."""
+    middle = np.median(halves[known]) if known.any() else 0.0
+    scale = DEVIATIONS * float(np.median(np.abs(halves[known] - middle))) if known.any() else 0.0
+    return np.clip((halves - middle) / max(scale, LEAST_SCALE), -MOST_BEYOND, MOST_BEYOND)
