@@ -1,7 +1,8 @@
 """What answers to the questions of a review are worth: a simulated reviewer who knows the truth.
 
 VBCGCD_DATA=... python benchmarks/review.py                      # four datasets, the uneven stream
-VBCGCD_DATA=... python benchmarks/review.py --plot docs/review.png
+VBCGCD_DATA=... python benchmarks/review.py --records scores.json            # and keep the scores
+python benchmarks/review.py --records scores.json --plot docs/review.png     # draw them
 VBCGCD_DATA=... python benchmarks/review.py --year               # a year of weekly batches
 VBCGCD_DATA=... python benchmarks/review.py --weights            # what the odds of "same?" are made of
 python benchmarks/review.py --cost                               # 1,000 categories and 100,000 items
@@ -15,11 +16,12 @@ of the unlabelled sessions.
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +32,18 @@ import year
 from common import console, data_folder, table
 from streams import datasets
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.bayes import Posterior
 from vbcgcd.errors import InputError
+from vbcgcd.record import SessionRecord
 from vbcgcd.study import Dataset
 from vbcgcd.study.runner import upper_bound
 from vbcgcd.study.streams.scoring import b_cubed
 from vbcgcd.study.streams.shapes import make_stream
-from vbcgcd.workspace import ItemInfo, Question, Workspace
+from vbcgcd.workspace import Category, ItemInfo, Question, Workspace
+from vbcgcd.workspace.log.commits import Draft
+from vbcgcd.workspace.log.files import SEGMENT, TABLE, TRACES, Assignments, Segment, SessionTraces
+from vbcgcd.workspace.queries.review.evidence import evidence_of
+from vbcgcd.workspace.queries.review.same import pair_gaps
 
 #: Answers after which the scores are taken.
 STEPS = (0, 5, 10, 20, 30, 40, 50)
@@ -91,9 +99,9 @@ def live(
     return workspace, truth
 
 
-def streamed(data: Dataset, folder: Path, seed: int) -> Life:
-    """A workspace under the uneven plan."""
-    plan, x, y = make_stream(data.train_y, "uneven", seed=seed), data.train_x, data.train_y
+def streamed(data: Dataset, folder: Path, seed: int, shape: str = "uneven") -> Life:
+    """A workspace under a plan of realistic streams."""
+    plan, x, y = make_stream(data.train_y, shape, seed=seed), data.train_x, data.train_y
     batches = [(x[session.rows], y[session.rows]) for session in plan.sessions]
     workspace, truth = live(folder, (x[plan.base_rows], y[plan.base_rows]), batches)
     return Life(workspace, truth, data.test_x, data.test_y)
@@ -141,6 +149,7 @@ class Reviewer:
         return -max(homes)[1] if homes else None
 
     def class_of_item(self, item: ItemInfo) -> int:
+        """Its true class."""
         return self.truth[item.commit, item.row]
 
     def answer(self, asked: Question) -> bool:
@@ -213,8 +222,7 @@ def at_random(here: Workspace, rng: np.random.Generator) -> Question | None:
 
 def most_doubtful(here: Workspace, rng: np.random.Generator) -> Question | None:
     """The item with the smallest margin, to be labelled."""
-    items = [item for item in here.items("state=guessed")]
-    item = min(items, key=lambda item: item.probability - item.second_probability)
+    item = min(here.items("state=guessed"), key=lambda item: item.probability - item.second_probability)
     own = () if item.category is None else (item.category,)
     return Question("doubtful", "label", "", "", 1.0, 1.0, 8.0, "", own, (item,))
 
@@ -223,6 +231,7 @@ class Labeller(Reviewer):
     """Labels the items that it is given, without any list of questions."""
 
     def answer(self, asked: Question) -> bool:
+        """Label the item; whether it was elsewhere."""
         self.look()
         item, cls = asked.items[0], self.class_of_item(asked.items[0])
         if item.category is not None and self.class_of(item.category) == cls:
@@ -282,7 +291,8 @@ def reviewed(life: Life, order: str, steps: Sequence[int], seed: int = 0) -> Cou
 # ---------------------------------------------------------------------------------------------- sections
 
 
-def streams_section(names: Sequence[str], seed: int, steps: Sequence[int], plot: str | None) -> None:
+def streams_section(names: Sequence[str], seed: int, steps: Sequence[int], records: Path | None) -> None:
+    """The three reviewers on each dataset; scores are added to a file of records."""
     courses: dict[str, dict[str, Course]] = {}
     for name, data in datasets(names).items():
         bound = upper_bound(
@@ -293,11 +303,14 @@ def streams_section(names: Sequence[str], seed: int, steps: Sequence[int], plot:
             with tempfile.TemporaryDirectory() as folder:
                 courses[name][order] = reviewed(streamed(data, Path(folder) / "life", seed), order, steps)
         show(f"{name}, uneven stream, seed {seed}; All with every label: {100 * bound:.1f}", courses[name])
-    if plot is not None:
-        draw(courses, Path(plot))
+        if records is not None:
+            known = json.loads(records.read_text()) if records.exists() else {}
+            scores = {order: [asdict(each) for each in c.scores] for order, c in courses[name].items()}
+            records.write_text(json.dumps({**known, name: scores}, indent=1))
 
 
 def year_section(steps: Sequence[int]) -> None:
+    """The three reviewers after a year."""
     courses = {}
     for order in ORDERS:
         with tempfile.TemporaryDirectory() as folder:
@@ -305,7 +318,130 @@ def year_section(steps: Sequence[int]) -> None:
     show("a year of weekly batches, CLINC150: 150 intents, 75 of them labelled", courses)
 
 
+#: Streams from which the odds of "same?" are fitted: shape and seed.
+FITTED = (("uneven", 1), ("uneven", 2), ("stream", 2), ("stream-even", 3))
+
+
+def weights_section(names: Sequence[str]) -> None:
+    """Fit the odds of being one category on pairs of near ones, and judge them on the dataset left out."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.metrics import average_precision_score, roc_auc_score
+
+    features, same, origin = list[np.ndarray](), list[np.ndarray](), list[str]()
+    for name, data in datasets(names).items():
+        for shape, seed in FITTED:
+            with tempfile.TemporaryDirectory() as folder:
+                rows, truth = pairs_of(streamed(data, Path(folder) / "life", seed, shape))
+            features.append(rows)
+            same.append(truth)
+            origin += [name] * len(truth)
+    x, y, group = np.concatenate(features), np.concatenate(same), np.array(origin)
+    lines = []
+    for name in np.unique(group):
+        model = LogisticRegression(C=10).fit(x[group != name], y[group != name])
+        odds, truth = model.decision_function(x[group == name]), y[group == name]
+        scores = (roc_auc_score(truth, odds), average_precision_score(truth, odds))
+        lines.append((name, len(truth), int(truth.sum()), *(f"{value:.2f}" for value in scores)))
+    table(
+        "Pairs of near categories, the dataset left out", ("", "pairs", "same", "AUROC", "precision"), lines
+    )
+    model = LogisticRegression(C=10).fit(x, y)
+    weights = dict(zip(("gap", "labelled", "apart"), model.coef_[0].round(2).tolist(), strict=True))
+    console.print(f"Weights: common {model.intercept_[0]:.2f}, {weights}", highlight=False)
+
+
+def pairs_of(life: Life) -> tuple[np.ndarray, np.ndarray]:
+    """What the odds are made of for each pair of near categories, and whether they are of one class."""
+    evidence = evidence_of(life.workspace.snapshot())
+    first, second, gap = pair_gaps(evidence)
+    birth = np.array([category.birth for category in evidence.live])
+    labelled = evidence.labelled[first] | evidence.labelled[second]
+    reviewer = Reviewer(life)
+    reviewer.look()
+    cls = np.array([reviewer.class_of(int(i)) for i in evidence.ids])
+    rows = np.stack([gap, labelled, ~labelled & (birth[first] != birth[second])], axis=1)
+    return rows, cls[first] == cls[second]
+
+
+# ---------------------------------------------------------------------------------------------- cost
+
+
+def cost_section(categories: int, items: int, dim: int) -> None:
+    """CPU seconds of a review of many made categories and items."""
+    with tempfile.TemporaryDirectory() as folder:
+        made_workspace(Path(folder) / "w", categories, items, dim)
+        start = time.process_time()
+        here = Workspace.open(Path(folder) / "w")
+        snapshot = here.snapshot()
+        _ = snapshot.knowledge
+        opened = time.process_time() - start
+        start = time.process_time()
+        found = here.review(8)
+        listed = time.process_time() - start
+        start = time.process_time()
+        here.question(found.questions[0].id)
+        shown = time.process_time() - start
+    rows = [
+        ("open, read posteriors", f"{opened:.2f}"),
+        ("review: read items, all findings, 8 questions", f"{listed:.2f}"),
+        ("one question in full", f"{shown:.2f}"),
+    ]
+    title = (
+        f"{len(snapshot.state.ids):,} categories, {items:,} items, {dim} dimensions, {found.total} questions"
+    )
+    table(title, ("", "CPU seconds"), rows)
+
+
+def made_workspace(
+    path: Path, categories: int, items: int, dim: int, *, base: int = 20, sessions: int = 50
+) -> None:
+    """A workspace with made posteriors, items and traces in as many sessions."""
+    rng = np.random.default_rng(0)
+    here = Workspace.init(path)
+    labels = np.repeat(np.arange(base), 40)
+    here.learn(3 * rng.normal(size=(base, dim))[labels] + rng.normal(size=(len(labels), dim)), labels)
+    prior = here.snapshot().knowledge.prior
+    sizes = np.diff(np.linspace(0, categories - base, sessions + 1).astype(int))
+    for session, novel in enumerate(sizes.tolist(), start=1):
+        _ = here._commit(made_session(here, rng, prior, session, novel, items // sessions))
+
+
+def made_session(here: Workspace, rng: Any, prior: Any, session: int, novel: int, rows: int) -> Draft:
+    """A session as it is written, of made numbers."""
+    state, first = here.snapshot().state, here.snapshot().history.next_id
+    new, factor = list(range(first, first + novel)), prior.form.isotropic(prior.scale).astype(np.float32)
+    means = (3 * rng.normal(size=(novel, prior.dim))).astype(np.float32)
+    means[1::2] = means[: 2 * (novel // 2) : 2] + 0.3 * rng.normal(size=means[1::2].shape)  # half are pieces
+    counts = np.full(novel, 40.0)
+    posterior = Posterior(
+        means, prior.kappa + counts, prior.nu + counts, np.tile(factor, (novel, 1)), prior.structure
+    )
+    ids = np.array([*state.ids, *new])
+    own, other = rng.choice(ids, rows), rng.choice(ids, rows)
+    sure = rng.uniform(0.3, 1.0, rows)
+    table_ = Assignments(
+        [str(row) for row in range(rows)], own, sure, other, (1 - sure) * 0.7, rng.uniform(size=rows)
+    )
+    touched, number = np.unique(own, return_counts=True)
+    noise = [rng.uniform(0.5, 1.5, len(touched)).astype(np.float32) for _ in range(3)]
+    traces = SessionTraces(touched, number, *noise, np.full(len(touched), 0.4, np.float32))
+    made = [Category(i, f"novel-{i}", "number", session, reliability=0.8) for i in new]
+    record = SessionRecord(
+        session=session,
+        command="discover",
+        rows=rows,
+        counts=dict(zip(touched.tolist(), number.tolist(), strict=True)),
+        novel={category.id: category.name for category in made},
+        source=f"week-{session}.csv",
+        kind="embedding",
+    )
+    changes = {"session": session, "categories": [c.as_json() for c in made], "posteriors": new}
+    files = {TABLE: table_, SEGMENT: Segment(posterior, tuple(new)), TRACES: traces}
+    return Draft("discover", changes=changes, record=record, files=files)
+
+
 def show(title: str, courses: dict[str, Course]) -> None:
+    """The scores in a table, and what was asked and accepted."""
     rows = []
     for order, course in courses.items():
         for k, each in enumerate(course.scores):
@@ -321,7 +457,8 @@ def show(title: str, courses: dict[str, Course]) -> None:
         )
 
 
-def draw(courses: dict[str, dict[str, Course]], path: Path) -> None:
+def draw(courses: dict[str, dict[str, list[dict[str, float]]]], path: Path) -> None:
+    """All and B-cubed F1 against the number of answers, for each dataset."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -332,10 +469,10 @@ def draw(courses: dict[str, dict[str, Course]], path: Path) -> None:
     )
     colours = dict(zip(ORDERS, ("#1b6ca8", "#999999", "#d1812a"), strict=True))
     for column, (name, orders) in enumerate(courses.items()):
-        for order, course in orders.items():
-            answers = [each.answers for each in course.scores]
+        for order, scores in orders.items():
+            answers = [each["answers"] for each in scores]
             for row, measure in enumerate(("all", "b_cubed")):
-                values = [100 * getattr(each, measure) for each in course.scores]
+                values = [100 * each[measure] for each in scores]
                 axes[row, column].plot(answers, values, color=colours[order], label=order, marker="o", ms=3)
         axes[0, column].set_title(name, fontsize=9)
         axes[1, column].set_xlabel("answers")
@@ -356,14 +493,26 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", default=[], help="parts of file names; by default all files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--answers", type=int, default=max(STEPS))
-    parser.add_argument("--plot", help="where to draw the scores (.png)")
+    parser.add_argument("--records", type=Path, help="file (.json) that scores are added to")
+    parser.add_argument("--plot", type=Path, help="only draw the records (.png)")
     parser.add_argument("--year", action="store_true", help="the year of benchmarks/year.py instead")
+    parser.add_argument("--weights", action="store_true", help="fit the odds of same? instead")
+    parser.add_argument("--cost", action="store_true", help="CPU seconds on made numbers instead")
     options = parser.parse_args()
+    if options.plot:
+        draw(json.loads(options.records.read_text()), options.plot)
+        return
+    if options.cost:
+        cost_section(1000, 100_000, 384)
+        return
+    if options.weights:
+        weights_section(options.data)
+        return
     steps = [*(step for step in STEPS if step < options.answers), options.answers]
     if options.year:
         year_section(steps)
     else:
-        streams_section(options.data, options.seed, steps, options.plot)
+        streams_section(options.data, options.seed, steps, options.records)
 
 
 if __name__ == "__main__":

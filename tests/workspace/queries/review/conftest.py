@@ -22,7 +22,7 @@ class World:
         return self.means[truth] + self.rng.normal(size=(len(truth), DIM)), truth
 
     def session(self, sizes, n_novel=0, extra=None):
-        rows, truth = self.rows(sizes)
+        rows, _ = self.rows(sizes)
         if extra is not None:
             rows = np.concatenate([rows, extra])
         file = self.folder / f"batch-{len(list(self.folder.glob('batch-*')))}.npy"
