@@ -291,28 +291,30 @@ def reviewed(life: Life, order: str, steps: Sequence[int], seed: int = 0) -> Cou
 # ---------------------------------------------------------------------------------------------- sections
 
 
-def streams_section(names: Sequence[str], seed: int, steps: Sequence[int], records: Path | None) -> None:
-    """The three reviewers on each dataset; scores are added to a file of records."""
+def streams_section(
+    names: Sequence[str], seed: int, orders: Sequence[str], steps: Sequence[int], records: Path | None
+) -> None:
+    """The reviewers on each dataset; scores are added to a file of records."""
     courses: dict[str, dict[str, Course]] = {}
     for name, data in datasets(names).items():
         bound = upper_bound(
             CategoryDiscoverer, data, make_stream(data.train_y, "uneven", seed=seed)
         ).final.all
         courses[name] = {}
-        for order in ORDERS:
+        for order in orders:
             with tempfile.TemporaryDirectory() as folder:
                 courses[name][order] = reviewed(streamed(data, Path(folder) / "life", seed), order, steps)
         show(f"{name}, uneven stream, seed {seed}; All with every label: {100 * bound:.1f}", courses[name])
         if records is not None:
             known = json.loads(records.read_text()) if records.exists() else {}
             scores = {order: [asdict(each) for each in c.scores] for order, c in courses[name].items()}
-            records.write_text(json.dumps({**known, name: scores}, indent=1))
+            records.write_text(json.dumps({**known, name: {**known.get(name, {}), **scores}}, indent=1))
 
 
-def year_section(steps: Sequence[int]) -> None:
-    """The three reviewers after a year."""
+def year_section(orders: Sequence[str], steps: Sequence[int]) -> None:
+    """The reviewers after a year."""
     courses = {}
-    for order in ORDERS:
+    for order in orders:
         with tempfile.TemporaryDirectory() as folder:
             courses[order] = reviewed(of_a_year(Path(folder) / "life"), order, steps)
     show("a year of weekly batches, CLINC150: 150 intents, 75 of them labelled", courses)
@@ -493,6 +495,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", default=[], help="parts of file names; by default all files")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--answers", type=int, default=max(STEPS))
+    parser.add_argument("--orders", nargs="*", default=list(ORDERS), choices=list(ORDERS))
     parser.add_argument("--records", type=Path, help="file (.json) that scores are added to")
     parser.add_argument("--plot", type=Path, help="only draw the records (.png)")
     parser.add_argument("--year", action="store_true", help="the year of benchmarks/year.py instead")
@@ -510,9 +513,9 @@ def main() -> None:
         return
     steps = [*(step for step in STEPS if step < options.answers), options.answers]
     if options.year:
-        year_section(steps)
+        year_section(options.orders, steps)
     else:
-        streams_section(options.data, options.seed, steps, options.records)
+        streams_section(options.data, options.seed, options.orders, steps, options.records)
 
 
 if __name__ == "__main__":

@@ -98,12 +98,11 @@ def _check_answer(asked: Question, to: Key | None, without: Collection[int]) -> 
     if to is not None and not about_items:
         raise InputError(f"Question {asked.id} takes no category; accept or dismiss it.", option="to")
     if asked.needs_category and to is None:
+        which = "items belong" if len(asked.items) > 1 else "item belongs"
         raise InputError(
-            f"Question {asked.id} needs the category that its items belong to, or the name of a new one.",
+            f"Question {asked.id} needs the category that its {which} to, or the name of a new one.",
             option="to",
         )
-    if asked.kind == "label" and to is None and asked.items[0].category is None:
-        raise InputError(f"The item of question {asked.id} is unassigned; say where it belongs.", option="to")
     odd = [place for place in without if not 1 <= place <= len(asked.items)]
     if odd:
         raise InputError(

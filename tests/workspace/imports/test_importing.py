@@ -211,3 +211,38 @@ def test_thumbnails_are_pictures(members, refused, jpeg):
 
 def test_what_is_no_zip_at_all(refused):
     assert "not a complete export" in refused(b"hello", WorkspaceDamaged)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("category", 77, "not those that the record counts"),
+        ("count", 10**6, "not those that the record counts"),
+        ("shift", np.inf, "not finite"),
+        ("shift", np.nan, "not finite"),
+        ("spread", -1.0, "not variances"),
+        ("halves", -np.inf, "not finite"),
+        ("smaller", 0.75, "not variances and shares"),
+    ],
+)
+def test_traces_that_no_session_leaves(members, refused, key, value, words):
+    name = "commits/000003/traces.safetensors"
+    assert words in refused(with_array(members, name, key, value))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dismissed": {"question": "same-0-1"}},
+        {"dismissed": {"question": "", "categories": [], "probability": 0.5, "affected": 1}},
+        {"dismissed": {"question": "x", "categories": [], "probability": 5, "affected": 1}},
+        {"dismissed": {"question": "x", "categories": [-1], "probability": 0.5, "affected": 1}},
+        {
+            "dismissed": {"question": "x", "categories": [], "probability": 0.5, "affected": 1},
+            "categories": [],
+        },
+    ],
+)
+def test_dismissals_that_are_none(members, refused, changes):
+    assert refused(edited(members, 4, lambda v: v.update(command="dismiss", changes=changes)))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.workspace.log.lessons import STATES
 from vbcgcd.workspace.queries.items import session_of_commit
-from vbcgcd.workspace.queries.review.evidence import Evidence, Finding, evidence_of
+from vbcgcd.workspace.queries.review.evidence import Evidence, Finding, beyond_usual, evidence_of
 from vbcgcd.workspace.queries.review.traces import Traced, traced
 from vbcgcd.workspace.snapshot import Snapshot
 
@@ -27,8 +27,6 @@ RECENT, FEWEST = 2, 8
 FAR, SURER = 4.0, 1.0
 #: Fewest categories that tell what is usual.
 FEWEST_OTHERS = 5
-#: Median absolute deviations in a standard deviation.
-DEVIATIONS = 1.4826
 #: Improbable ones are not asked about.
 LEAST = 0.2
 #: Share of the recent items that is wrong where a category has drifted: some, not all.
@@ -45,8 +43,9 @@ def find_drift(snapshot: Snapshot) -> list[Finding]:
     usable = _usable(traces)
     if len(usable) < FEWEST_OTHERS:
         return []
-    moved = _beyond(np.array([_moved(evidence, traces, p, r, b) for p, r, b in usable]))
-    wider = _beyond(np.array([_wider(evidence, traces, r, b) for _, r, b in usable]))
+    moves = np.array([_moved(evidence, traces, p, r, b) for p, r, b in usable])
+    widths = np.array([_wider(evidence, traces, r, b) for _, r, b in usable])
+    moved, wider = (beyond_usual(values, least_scale=1.0) for values in (moves, widths))
     findings = []
     for k, (place, recent, _) in enumerate(usable):
         score = max(float(moved[k]), float(wider[k]))
@@ -96,13 +95,6 @@ def _wider(evidence: Evidence, traces: Traced, recent: Array, before: Array) -> 
 def _variance(traces: Traced, rows: Array) -> float:
     known = rows[np.isfinite(traces.spread[rows])]
     return float(np.average(traces.spread[known], weights=traces.count[known])) if len(known) else 0.0
-
-
-def _beyond(values: Array) -> Array:
-    """Deviations of each value above the usual one, robustly; they are at least those of chance."""
-    middle = np.median(values)
-    scale = max(DEVIATIONS * float(np.median(np.abs(values - middle))), 1.0)
-    return np.asarray((values - middle) / scale)
 
 
 def _recent_rows(snapshot: Snapshot, evidence: Evidence, place: int, since: int) -> tuple[int, ...]:

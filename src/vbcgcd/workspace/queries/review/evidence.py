@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 #: The least reliability that a probability is divided by.
 LEAST_RELIABILITY = 0.05
+#: Median absolute deviations in a standard deviation.
+DEVIATIONS = 1.4826
 
-__all__ = ["Evidence", "Finding", "evidence_of", "log_odds", "shared_odds"]
+__all__ = ["Evidence", "Finding", "beyond_usual", "evidence_of", "log_odds", "shared_odds"]
 
 
 @dataclass(frozen=True)
@@ -163,5 +165,17 @@ def shared_odds(weights: Mapping[str, float], **values: Any) -> Any:
     return 1 / (1 + np.exp(-np.clip(total, -500, 500)))
 
 
-#: Makes the findings of one kind.
-Find = Callable[[Snapshot], list[Finding]]
+def beyond_usual(values: Array, *, least_scale: float) -> Array:
+    """Deviations of each value above the median, robustly: the scale is that of the middle half.
+
+    Parameters
+    ----------
+    values : array (M,)
+    least_scale : float
+        The least that counts as one deviation.
+    """
+    if not len(values):
+        return values
+    middle = np.median(values)
+    scale = DEVIATIONS * float(np.median(np.abs(values - middle)))
+    return np.asarray((values - middle) / max(scale, least_scale))

@@ -8,23 +8,17 @@ weights come from streams of four datasets.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
-from vbcgcd.workspace.queries.review.evidence import Finding, evidence_of, shared_odds
+from vbcgcd.workspace.queries.review.evidence import Finding, beyond_usual, evidence_of, shared_odds
 from vbcgcd.workspace.queries.review.traces import traced
 from vbcgcd.workspace.snapshot import Snapshot
 
-Array = NDArray[Any]
 #: Log odds of being two: for each deviation of the halves beyond those of others, and the mean doubt of
 #: items. The streams say 0.1 for the first, but hardly any category in them is far beyond the others.
 WEIGHTS = {"common": -2.9, "beyond": 0.2, "doubt": 3.1}
 #: The least deviation among categories, in margins, and the most that counts.
 LEAST_SCALE, MOST_BEYOND = 0.25, 12.0
-#: Median absolute deviations in a standard deviation.
-DEVIATIONS = 1.4826
 #: Improbable ones are not asked about.
 LEAST = 0.08
 #: Seconds to look at a category's items and to judge its parts.
@@ -46,7 +40,9 @@ def find_two(snapshot: Snapshot) -> list[Finding]:
     guessed = np.flatnonzero(evidence.guessed)
     mass = np.bincount(evidence.place[guessed], evidence.doubt[guessed], minlength=number)
     doubt = mass / np.maximum(np.bincount(evidence.place[guessed], minlength=number), 1)
-    beyond = _beyond(halves, rows > 0)
+    beyond = np.zeros(number)
+    beyond[rows > 0] = beyond_usual(halves[rows > 0], least_scale=LEAST_SCALE)
+    beyond = np.clip(beyond, -MOST_BEYOND, MOST_BEYOND)
     probability = np.where(rows > 0, shared_odds(WEIGHTS, beyond=beyond, doubt=doubt), 0.0)
     return [
         Finding(
@@ -60,10 +56,3 @@ def find_two(snapshot: Snapshot) -> list[Finding]:
         )
         for k in np.flatnonzero(probability >= LEAST)
     ]
-
-
-def _beyond(halves: Array, known: Array) -> Array:
-    """Deviations of each category's halves beyond those of the others, robustly."""
-    middle = np.median(halves[known]) if known.any() else 0.0
-    scale = DEVIATIONS * float(np.median(np.abs(halves[known] - middle))) if known.any() else 0.0
-    return np.clip((halves - middle) / max(scale, LEAST_SCALE), -MOST_BEYOND, MOST_BEYOND)

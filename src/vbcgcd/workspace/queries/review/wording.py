@@ -52,9 +52,16 @@ def question_of(snapshot: Snapshot, finding: Finding, *, examples: int, texts: b
         texts=words,
         sides=sides,
         facts=dict(finding.facts or {}),
-        needs_category=finding.kind == "group" and not finding.categories,
+        needs_category=_needs_category(finding, items),
         names={i: snapshot.state.categories[i].name for i in sorted(_mentioned(finding, items))},
     )
+
+
+def _needs_category(finding: Finding, items: Sequence[ItemInfo]) -> bool:
+    """Whether no answer is the obvious one: a group without a name, or an item that is nowhere."""
+    if finding.kind == "label":
+        return items[0].category is None
+    return finding.kind == "group" and not finding.categories
 
 
 def _mentioned(finding: Finding, items: Sequence[ItemInfo]) -> set[int]:
@@ -141,9 +148,9 @@ def _label(
     reason = f"in doubt by {100 * f.probability:.0f} %; its label would settle about {gain:.1f} items"
     if guesses:
         reason = f"{guesses}? {reason}"
-    first = str(sides[0].category) if sides else "CATEGORY"
     key = shlex.quote(item_key(snapshot, item))
-    return f"What is {one_line(text, LETTERS)!r}?", reason, f"vbcgcd items move {key} --to {first}"
+    command = f"items move {key} --to CATEGORY" if item.category is None else f"items confirm {key}"
+    return f"What is {one_line(text, LETTERS)!r}?", reason, f"vbcgcd {command}"
 
 
 def _group(snapshot: Snapshot, f: Finding, sides: object, items: Sequence[ItemInfo], words: Words) -> Three:
