@@ -43,7 +43,7 @@ from vbcgcd.workspace import Category, ItemInfo, Question, Workspace
 from vbcgcd.workspace.log.commits import Draft
 from vbcgcd.workspace.log.files import SEGMENT, TABLE, TRACES, Assignments, Segment, SessionTraces
 from vbcgcd.workspace.queries.review.evidence import evidence_of
-from vbcgcd.workspace.queries.review.same import pair_gaps
+from vbcgcd.workspace.queries.review.same import pair_evidence
 
 #: Answers after which the scores are taken.
 STEPS = (0, 5, 10, 20, 30, 40, 50)
@@ -320,7 +320,8 @@ def year_section(orders: Sequence[str], steps: Sequence[int]) -> None:
     show("a year of weekly batches, CLINC150: 150 intents, 75 of them labelled", courses)
 
 
-#: Streams from which the odds of "same?" are fitted: shape and seed.
+#: What the odds of "same?" are made of, and the streams from which they are fitted: shape and seed.
+WEIGHED = ("gap", "labelled", "apart", "size")
 FITTED = (("uneven", 1), ("uneven", 2), ("stream", 2), ("stream-even", 3))
 
 
@@ -348,20 +349,18 @@ def weights_section(names: Sequence[str]) -> None:
         "Pairs of near categories, the dataset left out", ("", "pairs", "same", "AUROC", "precision"), lines
     )
     model = LogisticRegression(C=10).fit(x, y)
-    weights = dict(zip(("gap", "labelled", "apart"), model.coef_[0].round(2).tolist(), strict=True))
+    weights = dict(zip(WEIGHED, model.coef_[0].round(2).tolist(), strict=True))
     console.print(f"Weights: common {model.intercept_[0]:.2f}, {weights}", highlight=False)
 
 
 def pairs_of(life: Life) -> tuple[np.ndarray, np.ndarray]:
     """What the odds are made of for each pair of near categories, and whether they are of one class."""
     evidence = evidence_of(life.workspace.snapshot())
-    first, second, gap = pair_gaps(evidence)
-    birth = np.array([category.birth for category in evidence.live])
-    labelled = evidence.labelled[first] | evidence.labelled[second]
+    first, second, values = pair_evidence(evidence)
     reviewer = Reviewer(life)
     reviewer.look()
     cls = np.array([reviewer.class_of(int(i)) for i in evidence.ids])
-    rows = np.stack([gap, labelled, ~labelled & (birth[first] != birth[second])], axis=1)
+    rows = np.stack([values[name] for name in WEIGHED], axis=1)
     return rows, cls[first] == cls[second]
 
 

@@ -1,6 +1,6 @@
 """A week with review: real texts of uneven sizes, the real commands, and what 20 answers change.
 
-    VBCGCD_DATA=... python benchmarks/week.py                 # 60 intents of clinc150.csv
+    VBCGCD_DATA=... python benchmarks/week.py                 # 40 intents of clinc150.csv
     VBCGCD_DATA=... python benchmarks/week.py --categories 150 --answers 50
 
 Half of the intents are labelled. The others come on five days without labels, mixed with items of the
@@ -69,7 +69,7 @@ def lived(folder: Path, categories: int, seed: int) -> tuple[Life, Commands]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
-    parser.add_argument("--categories", type=int, default=60)
+    parser.add_argument("--categories", type=int, default=40)
     parser.add_argument("--answers", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()

@@ -35,7 +35,7 @@ def values(run, *words):
 def test_the_list_says_what_why_and_how(run):
     out = run()
     assert "Are 'novel-4' and 'novel-5' the same?" in out
-    assert "% sure: their means are near" in out
+    assert "margins apart, both found in session 1" in out
     assert "vbcgcd categories merge 4 5" in out
     assert "same-4-5" in out
     assert "Next: vbcgcd review show same-4-5" in out

@@ -197,6 +197,9 @@ def _ask(here: Workspace, kind: KindOf | None) -> None:
         if key in ("q", "\x03", "\x04", "\x1b"):
             note(f"{answers} answered; 'vbcgcd undo' takes the last one back.", style="green")
             return
+        if key == "u" and not answers:
+            note("Nothing was answered yet.")
+            continue
         try:
             answers += _answer(here, asked, key, skipped)
         except VbcgcdError as error:

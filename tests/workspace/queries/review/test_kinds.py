@@ -23,10 +23,11 @@ def test_different_classes_are_not_the_same(world):
 
 
 def test_what_was_compared_before_is_less_surely_the_same():
-    def odds(gap, labelled=False, apart=False):
-        return shared_odds(WEIGHTS, gap=gap, labelled=labelled, apart=apart)
+    def odds(gap, labelled=False, apart=False, size=0.0):
+        return shared_odds(WEIGHTS, gap=gap, labelled=labelled, apart=apart, size=size)
 
     assert odds(0.5) > odds(2.0) > odds(2.0, apart=True) > odds(2.0, labelled=True) > 0
+    assert odds(2.0, size=-1.0) > odds(2.0) > odds(2.0, size=1.0)
     assert odds(3.0) == pytest.approx(1 / (1 + np.exp(-(WEIGHTS["common"] + 3 * WEIGHTS["gap"]))))
 
 

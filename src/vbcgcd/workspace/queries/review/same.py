@@ -3,9 +3,9 @@
 The evidence is the one by which a session tells groups apart: how far the exact means are from each other, as
 far as means of so many items can tell, in units of the margin between labelled categories. Pieces of one
 class are found in one session; a category of another session was compared with the older ones when it was
-found, and one that is near a labelled category was told from it. So both lower the odds. The three weights
-come from streams of four datasets; `benchmarks/review.py --weights` fits them and shows how they do on the
-dataset that was left out.
+found, and one that is near a labelled category was told from it. So both lower the odds, and so does size: a
+piece is smaller than a class. The weights come from streams of four datasets; `benchmarks/review.py
+--weights` fits them and shows how they do on the dataset that was left out.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from vbcgcd.workspace.queries.review.evidence import Evidence, Finding, evidence
 from vbcgcd.workspace.snapshot import Snapshot
 
 Array = NDArray[Any]
-#: Log odds of being one category: for each margin between the means, if one of them is labelled, and if they
-#: were found in different sessions.
-WEIGHTS = {"common": 3.8, "gap": -1.2, "labelled": -5.2, "apart": -4.8}
+#: Log odds of being one category: for each margin between the means, if one of them is labelled, if they were
+#: found in different sessions, and for the logarithm of the smaller one's size over the usual one.
+WEIGHTS = {"common": 3.8, "gap": -1.3, "labelled": -5.3, "apart": -4.5, "size": -1.4}
+#: Sizes that differ more than by this logarithm say no more.
+MOST_SIZE = 2.0
 #: Nearest categories of each that are compared, and how many of them at a time.
 NEAREST, BLOCK = 5, 512
 #: Pairs that are less probable are not asked about.
@@ -29,18 +31,14 @@ LEAST = 0.02
 #: Seconds to compare two categories by their examples.
 SECONDS = 20.0
 
-__all__ = ["find_same", "pair_gaps"]
+__all__ = ["find_same", "pair_evidence"]
 
 
 def find_same(snapshot: Snapshot) -> list[Finding]:
     """Pairs that are probably one category, found ones and found with labelled ones."""
     evidence = evidence_of(snapshot)
-    first, second, gap = pair_gaps(evidence)
-    birth = np.array([category.birth for category in evidence.live])
-    labelled = evidence.labelled[first] | evidence.labelled[second]
-    probability = shared_odds(
-        WEIGHTS, gap=gap, labelled=labelled, apart=~labelled & (birth[first] != birth[second])
-    )
+    first, second, values = pair_evidence(evidence)
+    probability, gap = shared_odds(WEIGHTS, **values), values["gap"]
     findings = []
     for k in np.flatnonzero(probability >= LEAST):
         one, other = int(evidence.ids[first[k]]), int(evidence.ids[second[k]])
@@ -59,7 +57,23 @@ def find_same(snapshot: Snapshot) -> list[Finding]:
     return findings
 
 
-def pair_gaps(evidence: Evidence) -> tuple[Array, Array, Array]:
+def pair_evidence(evidence: Evidence) -> tuple[Array, Array, dict[str, Array]]:
+    """Pairs of near categories, not both labelled, and what their odds are made of, arrays (P,)."""
+    first, second, gap = _near_pairs(evidence)
+    birth = np.array([category.birth for category in evidence.live])
+    labelled = evidence.labelled[first] | evidence.labelled[second]
+    fewer = np.log(np.maximum(np.minimum(evidence.size[first], evidence.size[second]), 1))
+    usual = np.median(fewer) if len(fewer) else 0.0
+    values = {
+        "gap": gap,
+        "labelled": labelled,
+        "apart": ~labelled & (birth[first] != birth[second]),
+        "size": np.clip(fewer - usual, -MOST_SIZE, MOST_SIZE),
+    }
+    return first, second, values
+
+
+def _near_pairs(evidence: Evidence) -> tuple[Array, Array, Array]:
     """Pairs of near categories, not both labelled, and the distances of their means in margins.
 
     Returns

@@ -95,7 +95,7 @@ Three = tuple[str, str, str]
 def _same(snapshot: Snapshot, f: Finding, sides: Sequence[Side], items: object, words: Words) -> Three:
     one, other = sides
     when = f"both found in session {one.birth}" if one.birth == other.birth else _births(one, other)
-    reason = f"{100 * f.probability:.0f} % sure: their means are near ({_gap(f):.1f} margins), {when}"
+    reason = f"{100 * f.probability:.0f} % sure: their means are {_gap(f):.1f} margins apart, {when}"
     return (
         f"Are {_named(one)} and {_named(other)} the same?",
         reason,
