@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from pathlib import PurePath
 
-from vbcgcd.words import one_line, plural
+from vbcgcd.words import one_line, plural, source_name
 from vbcgcd.workspace.log.files import TABLE
 from vbcgcd.workspace.queries.categories import category_sizes
 from vbcgcd.workspace.queries.items import doubtful_items, item_info, typical_items
@@ -126,8 +126,9 @@ def _odd(
     total = int((f.facts or {})["doubtful"])
     which = "this item" if len(items) == 1 else f"these {len(items)} items"
     expected = f.probability * f.affected
-    of_all = f" of {plural(total, 'doubtful one')}" if total > len(items) else ""
-    reason = f"about {expected:.0f} of the {len(items)}{of_all} do not belong there"
+    reason = f"about {expected:.0f} of these {len(items)} do not belong there"
+    if total > len(items):
+        reason += f" ({total} of its items are doubtful)"
     if len(items) == 1:
         reason = f"{100 * f.probability:.0f} % sure that it does not"
     keys = " ".join(shlex.quote(item_key(snapshot, item)) for item in items)
@@ -142,7 +143,8 @@ def _label(
     snapshot: Snapshot, f: Finding, sides: Sequence[Side], items: Sequence[ItemInfo], words: Words
 ) -> Three:
     item = items[0]
-    text = words.get((item.commit, item.row)) or item.reference
+    text = words.get((item.commit, item.row))
+    what = repr(one_line(text, LETTERS)) if text else f"item {item.reference!r} of {source_name(item.source)}"
     guesses = " or ".join(_named(side) for side in sides)
     gain = f.probability * f.affected
     reason = f"in doubt by {100 * f.probability:.0f} %; its label would settle about {gain:.1f} items"
@@ -150,7 +152,7 @@ def _label(
         reason = f"{guesses}? {reason}"
     key = shlex.quote(item_key(snapshot, item))
     command = f"items move {key} --to CATEGORY" if item.category is None else f"items confirm {key}"
-    return f"What is {one_line(text, LETTERS)!r}?", reason, f"vbcgcd {command}"
+    return f"What is {what}?", reason, f"vbcgcd {command}"
 
 
 def _group(snapshot: Snapshot, f: Finding, sides: object, items: Sequence[ItemInfo], words: Words) -> Three:
