@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from vbcgcd.cli import batches, categories, common, embed, items, settings, study, unassigned, workspace
+from vbcgcd.cli import (
+    batches,
+    categories,
+    common,
+    embed,
+    items,
+    review,
+    settings,
+    study,
+    unassigned,
+    workspace,
+)
 
 _HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
@@ -21,6 +32,7 @@ app.command(rich_help_panel=_WORK)(batches.discover)
 app.command(rich_help_panel=_WORK)(batches.predict)
 app.add_typer(categories.app, name="categories", rich_help_panel=_WORK)
 app.add_typer(items.app, name="items", rich_help_panel=_WORK)
+app.add_typer(review.app, name="review", rich_help_panel=_WORK)
 app.command(rich_help_panel=_WORK)(workspace.undo)
 app.command(rich_help_panel=_WORK)(workspace.redo)
 app.command(rich_help_panel=_WORK)(settings.config)
