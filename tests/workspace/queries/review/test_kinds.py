@@ -37,7 +37,7 @@ def test_a_label_for_two_classes_is_two_things(world):
     here = Workspace.init(world.folder / "mixed", model={"prior_strength": 20.0})
     here.learn(rows, truth)
     [asked] = here.review(kind="two").questions
-    assert (asked.id, asked.command) == ("two-0", "vbcgcd categories split 0")
+    assert (asked.id, asked.command) == ("two-0", "vbcgcd categories split 0 --parts 2")
     assert asked.facts["smaller"] == pytest.approx(0.5, abs=0.1)
 
 
