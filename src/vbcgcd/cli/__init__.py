@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from vbcgcd.cli import batches, categories, common, embed, items, settings, study, unassigned, workspace
+from vbcgcd.cli import (
+    batches,
+    categories,
+    common,
+    embed,
+    extras,
+    items,
+    settings,
+    study,
+    unassigned,
+    workspace,
+)
 
 _HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
@@ -15,6 +26,7 @@ app = typer.Typer(
     help=_HELP,
 )
 _WORK, _LOOK, _MORE = "Workspace", "Inspect", "Embeddings and experiments"
+_SCRIPTS = "Other programs"
 app.command(rich_help_panel=_WORK)(settings.init)
 app.command(rich_help_panel=_WORK)(batches.learn)
 app.command(rich_help_panel=_WORK)(batches.discover)
@@ -34,6 +46,9 @@ app.command(rich_help_panel=_LOOK)(workspace.sessions)
 app.command(rich_help_panel=_LOOK)(workspace.report)
 app.command(rich_help_panel=_LOOK)(workspace.verify)
 app.command(rich_help_panel=_WORK)(workspace.repair)
+app.command(rich_help_panel=_SCRIPTS)(extras.plugins)
+app.command(rich_help_panel=_SCRIPTS)(extras.schema)
+app.command(rich_help_panel=_SCRIPTS)(extras.mcp)
 app.command(rich_help_panel=_MORE)(embed.embed)
 app.command(rich_help_panel=_MORE)(embed.finetune)
 app.add_typer(study.app, name="study", rich_help_panel=_MORE)

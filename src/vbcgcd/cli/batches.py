@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.text import Text
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, working
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note, working, writes
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
@@ -27,7 +27,7 @@ NAMED_FAILURES = 20
 __all__ = ["discover", "explain", "learn", "predict", "report_failures"]
 
 
-@errors_are_messages
+@writes
 def learn(
     data: a.Data,
     label: a.Label = None,
@@ -84,7 +84,7 @@ def learn(
     try:
         record, seconds = attempt(new_labels)
     except InputError as error:
-        if error.option != "new_labels" or not sys.stdin.isatty() or not sys.stderr.isatty():
+        if error.option != "new_labels" or manner().quiet or not _on_terminal():
             raise
         note(str(error))
         typer.confirm("Are all labels meant as they are?", abort=True, err=True)
@@ -98,7 +98,7 @@ def learn(
     )
 
 
-@errors_are_messages
+@writes
 def discover(
     data: a.Data,
     n_novel: Annotated[
@@ -300,6 +300,10 @@ def report_failures(failures: Sequence[Failure], embedded: int | None = None) ->
     lines += [f"  {failure.reference}: {failure.reason}" for failure in failures[:NAMED_FAILURES]]
     rest = len(failures) - NAMED_FAILURES
     note("\n".join([*lines, *([f"  and {rest:,} more"] if rest > 0 else [])]))
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _table_items(data: Path, columns: dict[str, Any]) -> Items | None:

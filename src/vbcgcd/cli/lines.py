@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbcgcd.cli.common import find_workspace, note
+from vbcgcd.cli.scripting import SCHEMA_VERSION
 from vbcgcd.errors import InputError, VbcgcdError
 from vbcgcd.words import one_line
 
@@ -105,7 +106,9 @@ def _numbers(text: str) -> list[float]:
 
 def _line(number: int, row: dict[str, Any], as_json: bool) -> str:
     if as_json:
-        return json.dumps({"line": number, **row}, ensure_ascii=False, allow_nan=False)
+        return json.dumps(
+            {"schema_version": SCHEMA_VERSION, "line": number, **row}, ensure_ascii=False, allow_nan=False
+        )
     if "error" in row:
         return f"error\t{row['error']}"
     name = one_line(row["name"], _LONGEST)
