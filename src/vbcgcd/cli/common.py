@@ -135,7 +135,7 @@ def errors_are_messages(command: Command, *, writes: bool = False) -> Command:
         if ctx is not None and ctx.invoked_subcommand is not None:
             with _errors_end(wrapper, kwargs):  # the options of a group are those of the command after it
                 return command(*args, **values)
-        name = command.__name__ if ctx is None else ctx.command_path
+        name = command.__name__ if ctx is None else _words(ctx)
         changed = {key: v for key, v in values.items() if key != context and v != own[key].default}
         try:
             with _errors_end(wrapper, kwargs), following(name, changed, _any_exit_code), warnings_are_notes():
@@ -145,6 +145,15 @@ def errors_are_messages(command: Command, *, writes: bool = False) -> Command:
 
     wrapper.__signature__ = signature  # type: ignore[attr-defined]
     return wrapper  # type: ignore[return-value]
+
+
+def _words(ctx: typer.Context) -> str:
+    """A command as it is typed, without the name of the program."""
+    words, place = [], ctx
+    while place.parent is not None:
+        words.insert(0, str(place.info_name))
+        place = place.parent  # type: ignore[assignment]
+    return " ".join(words)
 
 
 def writes(command: Command) -> Command:
