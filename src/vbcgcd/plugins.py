@@ -160,11 +160,11 @@ def _load(entry: EntryPoint, what: str) -> Callable[..., Any]:
         ) from error
     if not callable(function):
         raise InputError(
-            f"The {what} {entry.name!r} of {_source(entry)} is a {type(function).__name__}, not a function. "
-            "Update or uninstall that package.",
+            f"The {what} {entry.name!r} of {_source(entry)} is not a function but of the type "
+            f"{type(function).__name__}. Update or uninstall that package.",
             option=what,
         )
-    return function  # type: ignore[no-any-return]
+    return function
 
 
 def _package(entry: EntryPoint) -> tuple[str, str]:

@@ -149,7 +149,8 @@ def errors_are_messages(command: Command, *, writes: bool = False) -> Command:
 
 def _words(ctx: typer.Context) -> str:
     """A command as it is typed, without the name of the program."""
-    words, place = [], ctx
+    words: list[str] = []
+    place = ctx
     while place.parent is not None:
         words.insert(0, str(place.info_name))
         place = place.parent  # type: ignore[assignment]
