@@ -140,8 +140,8 @@ def _read_by_plugin(source: Path, **options: Any) -> Items:
     if not isinstance(items, Items):
         raise InputError(
             f"The reader {name!r} ({entry_points_of(READERS)[name].value}) returned a value "
-            f"of the type {type(items).__name__} for {source}, not vbcgcd.items.Items. Update or uninstall that "
-            "package."
+            f"of the type {type(items).__name__} for {source}, not vbcgcd.items.Items. Update or "
+            "uninstall that package."
         )
     return items
 
