@@ -3,8 +3,8 @@
 The sources are the Markdown files of this folder, which read well on their own. Sphinx, because the
 reference comes from docstrings in NumPy's style, for which autodoc and numpydoc are the tools that
 scikit-learn, pandas and SciPy use and keep; MyST, because the pages stay plain Markdown; the pydata theme,
-because our readers know its pages. Material for MkDocs, the other candidate, is in maintenance mode and reads
-such docstrings less faithfully.
+because our readers know its pages. Material for MkDocs, the other candidate, reads such docstrings less
+faithfully.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ autodoc_typehints = "none"  # the docstrings say more
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+toc_object_entries_show_parents = "hide"
 default_role = "code"  # names in backquotes, as docstrings write them
 
 html_theme = "pydata_sphinx_theme"
@@ -36,7 +37,7 @@ html_title = "vbcgcd"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_show_sourcelink = False
-html_sidebars = {"index": [], "gallery": []}
+html_sidebars = {"index": [], "tutorial": []}
 html_theme_options = {
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
@@ -44,7 +45,7 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": {"index": [], "gallery": [], "**": ["page-toc"]},
+    "secondary_sidebar_items": {"index": [], "**": ["page-toc"]},
 }
 
 #: Pages of the repository's root, and where the site has them.

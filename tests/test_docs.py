@@ -58,9 +58,13 @@ def test_schemas_are_those_of_the_program():
 
 
 def test_every_page_is_on_the_site():
-    listed = set(re.findall(r"^([a-z/-]+)$", (ROOT / "docs" / "index.md").read_text(), flags=re.M))
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
-    assert pages | {f"site/{page.stem}" for page in (ROOT / "docs" / "site").glob("*.md")} == listed
+    docs = ROOT / "docs"
+    listed = set()
+    for page in (docs / "index.md", *(docs / "site").glob("*.md")):
+        for tree in re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.S):
+            names = re.findall(r"^(?:.* <)?([a-z./]+)>?$", tree, flags=re.M)
+            listed |= {(page.parent / f"{name}.md").resolve() for name in names}
+    assert listed == {*docs.glob("*.md"), *(docs / "site").glob("*.md")} - {docs / "index.md"}
 
 
 def test_anchors_between_documents_lead_somewhere():
