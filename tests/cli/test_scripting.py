@@ -132,8 +132,8 @@ class TestLog:
     def test_a_file_that_is_no_log_is_left_alone(self, run, place, content):
         (place / "data.csv").write_text(content)
         before = Workspace(place / "animals").last_commit
-        message = run("undo", "--log", place / "data.csv", code=2).stderr
-        assert message.startswith("Error in --log: ")
+        for line in (["undo", "--log", place / "data.csv"], ["--log", place / "data.csv", "undo"]):
+            assert run(*line, code=2).stderr.startswith("Error in --log: ")
         assert (place / "data.csv").read_text() == content
         assert Workspace(place / "animals").last_commit == before
 

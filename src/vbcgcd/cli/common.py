@@ -233,7 +233,8 @@ def _message(error: Exception, command: Callable[..., Any], values: dict[str, An
     if not flag:
         return f"Error: {error}"
     default = inspect.signature(command).parameters[name].default
-    passed = values.get(name, default) != default
+    # An option for scripts may have been given before the command, or by the environment.
+    passed = name in SCRIPT_OPTIONS or values.get(name, default) != default
     return f"Error in {flag}: {error}" if passed else f"Error: {error}\nHint: pass {flag}."
 
 

@@ -6,10 +6,11 @@ import json
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
 from rich.text import Text
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, errors_are_messages, find_workspace, finish, manner
+from vbcgcd.cli.common import AsJson, errors_are_messages, find_workspace, finish, manner, writes
 from vbcgcd.words import add_row, grid, one_line
 
 __all__ = ["mcp", "plugins", "schema"]
@@ -30,12 +31,12 @@ def plugins(as_json: AsJson = False) -> None:
     def render() -> Any:
         if not infos:
             return Text("No plug-ins are installed.")
-        table = grid("kind", "name", "**package", "****works")
+        table = grid("kind", "**name", "***package", "works")
         for info in infos:
             package = one_line(f"{info.package} {info.version}".strip() or info.value)
-            works = Text(one_line(info.problem, 500), style="red") if info.problem else Text("yes")
-            add_row(table, info.kind, one_line(info.name, 60), package, works)
-        return table
+            add_row(table, info.kind, one_line(info.name), package, "no" if info.problem else "yes")
+        problems = [Text(one_line(info.problem, 500), style="red") for info in infos if info.problem]
+        return Group(table, *(line for problem in problems for line in (Text(), problem)))
 
     finish({"plugins": infos}, as_json, render)
 
@@ -65,7 +66,7 @@ def schema(
     typer.echo(json.dumps(value, indent=2))
 
 
-@errors_are_messages
+@writes
 def mcp(
     write: Annotated[
         bool,
