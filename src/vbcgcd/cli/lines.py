@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -49,6 +50,7 @@ def predict_stdin(workspace: Path | None, *, reject: float | None, as_json: bool
         for answer in answer_lines(here, sys.stdin.buffer, reject=reject, as_json=as_json):
             sys.stdout.write(f"{answer}\n")
             sys.stdout.flush()
+        time.sleep(0)  # a Ctrl-C that came with the end of the input is raised here, not later
     except KeyboardInterrupt:
         return
 
