@@ -125,7 +125,9 @@ def test_answers_are_bounded_and_hostile_texts_stay_data(folder):
 def test_open_questions_are_offered_where_the_workspace_has_them(folder, monkeypatch):
     assert "open_questions" not in [tool.name for tool in talk(make_server(Workspace(folder)))[0]]
     questions = [{"question": f"Is {k} right?"} for k in range(30)]
-    monkeypatch.setattr(Workspace, "review", lambda self: questions, raising=False)
+    monkeypatch.setattr(
+        Workspace, "review", lambda self, n, items: {"questions": questions[:n]}, raising=False
+    )
     tools, [result] = talk(make_server(Workspace(folder)), ("open_questions", {"limit": 2}))
     assert tools[len(READ)].name == "open_questions"
     assert data(result)["questions"] == questions[:2]

@@ -60,8 +60,13 @@ def described(schema: Schema, description: str) -> Schema:
     return {**schema, "description": description}
 
 
+#: Values of the library that schemas refer to, by name.
+_KINDS: dict[str, type] = {}
+
+
 def ref(kind: type) -> Schema:
-    """A value of the library."""
+    """A value of the library, which is described once beside the schema."""
+    _KINDS[kind.__name__] = kind
     return {"$ref": f"#/$defs/{kind.__name__}"}
 
 
@@ -130,31 +135,6 @@ def _session_record() -> Schema:
     schema["properties"] |= more
     schema["required"] += list(more)
     return schema
-
-
-_CLASSES = (
-    Failure,
-    PluginInfo,
-    v.Candidate,
-    v.CategoryInfo,
-    v.CategoryResult,
-    v.CategoryView,
-    v.CommandInfo,
-    v.Explanation,
-    v.ExportResult,
-    v.ItemChange,
-    v.ItemInfo,
-    v.ItemsResult,
-    v.RepairResult,
-    v.ReportResult,
-    v.SeedlingInfo,
-    v.SourceInfo,
-    v.UndoResult,
-)
-
-
-def _definitions() -> dict[str, Schema]:
-    return {**{kind.__name__: of_class(kind) for kind in _CLASSES}, "SessionRecord": _session_record()}
 
 
 def _item_row() -> Schema:
@@ -337,13 +317,13 @@ def schema_of_command(command: str) -> Schema:
     """
     if command not in SCHEMAS:
         raise InputError(f"There is no schema of {command!r}; choose one of {', '.join(SCHEMAS)}.")
-    definitions, schema = _definitions(), SCHEMAS[command]()
+    schema = SCHEMAS[command]()
     if "$ref" in schema:
-        schema = definitions[schema["$ref"].rpartition("/")[2]]
+        schema = _definition(schema)
     version = described({"const": SCHEMA_VERSION}, "Grows when a field is removed or changes its meaning.")
     schema = _with_version(schema, version)
     title = "A line of vbcgcd --log" if command == "log" else f"vbcgcd {command} --json"
-    needed = _needed(schema, definitions)
+    needed = _needed(schema)
     return {"$schema": DIALECT, "title": title, **schema, **({"$defs": needed} if needed else {})}
 
 
@@ -362,7 +342,12 @@ def _with_version(schema: Schema, version: Schema) -> Schema:
     }
 
 
-def _needed(schema: Any, definitions: Mapping[str, Schema]) -> dict[str, Schema]:
+def _definition(reference: Schema) -> Schema:
+    kind = _KINDS[reference["$ref"].rpartition("/")[2]]
+    return _session_record() if kind is SessionRecord else of_class(kind)
+
+
+def _needed(schema: Any) -> dict[str, Schema]:
     """The definitions that a schema refers to, and those that these refer to."""
     needed: dict[str, Schema] = {}
 
@@ -370,8 +355,8 @@ def _needed(schema: Any, definitions: Mapping[str, Schema]) -> dict[str, Schema]
         if isinstance(part, dict):
             name = str(part.get("$ref", "")).rpartition("/")[2]
             if name and name not in needed:
-                needed[name] = definitions[name]
-                walk(definitions[name])
+                needed[name] = _definition(part)
+                walk(needed[name])
             for below in part.values():
                 walk(below)
         elif isinstance(part, list):

@@ -129,7 +129,7 @@ class Tools:
     def open_questions(self, limit: int = 10) -> dict[str, Any]:
         """What a person should look at next, the most useful question first."""
         review: Any = getattr(self._here, NEEDS["open_questions"])
-        return {"questions": plain(review())[: _limit(limit)]}
+        return dict(plain(review(_limit(limit), items=True)))
 
     def rename(self, category: str, name: str) -> dict[str, Any]:
         """Rename a category, given by id or name. Its id stays the same; `undo` takes it back."""
