@@ -106,6 +106,10 @@ def test_a_message_is_never_rewritten(capsys):
     assert fail(InputError(text), capsys)[1] == f"Error: {text}\n"
 
 
+def test_no_to_a_question_ends_with_130(capsys):
+    assert fail(typer.Abort(), capsys) == (130, "Nothing was changed.\n")
+
+
 def test_ctrl_c_ends_with_130(capsys):
     assert fail(KeyboardInterrupt(), capsys)[0] == 130
 

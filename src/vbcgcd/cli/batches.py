@@ -84,7 +84,8 @@ def learn(
     try:
         record, seconds = attempt(new_labels)
     except InputError as error:
-        if error.option != "new_labels" or manner().quiet or not _on_terminal():
+        asks = sys.stdin.isatty() and sys.stderr.isatty() and not manner().quiet
+        if error.option != "new_labels" or not asks:
             raise
         note(str(error))
         typer.confirm("Are all labels meant as they are?", abort=True, err=True)
@@ -300,10 +301,6 @@ def report_failures(failures: Sequence[Failure], embedded: int | None = None) ->
     lines += [f"  {failure.reference}: {failure.reason}" for failure in failures[:NAMED_FAILURES]]
     rest = len(failures) - NAMED_FAILURES
     note("\n".join([*lines, *([f"  and {rest:,} more"] if rest > 0 else [])]))
-
-
-def _on_terminal() -> bool:
-    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def _table_items(data: Path, columns: dict[str, Any]) -> Items | None:

@@ -170,6 +170,9 @@ def _errors_end(command: Callable[..., Any], values: dict[str, Any]) -> Iterator
     except KeyboardInterrupt:
         note("Interrupted. Finished work is saved; nothing else has changed.", style="red")
         raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except typer.Abort:  # the answer to a question was no, or Ctrl-C
+        note("Nothing was changed.", style="red")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
     except Exception as error:
         code = _exit_code(error)
         if code is None:
@@ -180,7 +183,7 @@ def _errors_end(command: Callable[..., Any], values: dict[str, Any]) -> Iterator
 
 def _any_exit_code(error: BaseException) -> int:
     """The exit code of whatever ended a command."""
-    if isinstance(error, KeyboardInterrupt):
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
         return ExitCode.INTERRUPTED
     if isinstance(error, typer.Exit):
         return error.exit_code
