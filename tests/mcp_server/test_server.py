@@ -12,8 +12,11 @@ from mcp import Client, StdioServerParameters, stdio_client  # noqa: E402
 
 from vbcgcd.mcp_server import make_server  # noqa: E402
 from vbcgcd.mcp_server.bounds import ANSWER, NOTICE  # noqa: E402
-from vbcgcd.mcp_server.tools import READ, WRITE  # noqa: E402
+from vbcgcd.mcp_server.tools import NEEDS, READ, WRITE  # noqa: E402
 from vbcgcd.workspace import Workspace  # noqa: E402
+
+
+LOOKING = [*READ, *(name for name, method in NEEDS.items() if hasattr(Workspace, method))]
 
 
 @pytest.fixture
@@ -62,7 +65,7 @@ def test_a_session_over_standard_streams(folder):
         ("explain", {"vector": [20.0, 20.0, 20.0]}),
         ("rename", {"category": "cat", "name": "lion"}),
     )
-    assert [tool.name for tool in tools] == list(READ)
+    assert [tool.name for tool in tools] == LOOKING
     assert all(tool.annotations.read_only_hint for tool in tools)
     assert all(tool.description for tool in tools)
     status, listed, items, predicted, explained, refused = results
@@ -85,8 +88,8 @@ def test_writing_is_offered_only_if_asked_for_and_can_be_undone(folder):
         ("undo", {}),
         ("merge", {"categories": ["cat", "dog"], "name": "pet"}),
     )
-    assert [tool.name for tool in tools] == [*READ, *WRITE]
-    assert [tool.name for tool in tools if tool.annotations.read_only_hint] == list(READ)
+    assert [tool.name for tool in tools] == [*LOOKING, *WRITE]
+    assert [tool.name for tool in tools if tool.annotations.read_only_hint] == LOOKING
     assert data(results[0])["categories"] == {"2": "owl"}
     assert data(results[2])["of_command"] == "move"
     assert data(results[3])["retired"] == {"0": "cat", "1": "dog"}
@@ -123,7 +126,9 @@ def test_answers_are_bounded_and_hostile_texts_stay_data(folder):
 
 
 def test_open_questions_are_offered_where_the_workspace_has_them(folder, monkeypatch):
+    monkeypatch.setitem(NEEDS, "open_questions", "not_yet")
     assert "open_questions" not in [tool.name for tool in talk(make_server(Workspace(folder)))[0]]
+    monkeypatch.setitem(NEEDS, "open_questions", "review")
     questions = [{"question": f"Is {k} right?"} for k in range(30)]
     monkeypatch.setattr(
         Workspace, "review", lambda self, n, items: {"questions": questions[:n]}, raising=False

@@ -137,6 +137,10 @@ def _session_record() -> Schema:
     return schema
 
 
+#: Values whose JSON form is not that of their fields.
+_OWN_FORM: dict[type, Callable[[], Schema]] = {SessionRecord: _session_record}
+
+
 def _item_row() -> Schema:
     return obj(
         reference=TEXT,
@@ -344,7 +348,7 @@ def _with_version(schema: Schema, version: Schema) -> Schema:
 
 def _definition(reference: Schema) -> Schema:
     kind = _KINDS[reference["$ref"].rpartition("/")[2]]
-    return _session_record() if kind is SessionRecord else of_class(kind)
+    return _OWN_FORM[kind]() if kind in _OWN_FORM else of_class(kind)
 
 
 def _needed(schema: Any) -> dict[str, Schema]:
