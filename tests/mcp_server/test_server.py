@@ -15,7 +15,6 @@ from vbcgcd.mcp_server.bounds import ANSWER, NOTICE  # noqa: E402
 from vbcgcd.mcp_server.tools import NEEDS, READ, WRITE  # noqa: E402
 from vbcgcd.workspace import Workspace  # noqa: E402
 
-
 LOOKING = [*READ, *(name for name, method in NEEDS.items() if hasattr(Workspace, method))]
 
 
