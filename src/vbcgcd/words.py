@@ -22,7 +22,7 @@ _RIGHT_TO_LEFT = ("R", "AL", "AN")
 NAMED_BY = {
     "label": "its label",
     "user": "you",
-    "terms": "its most distinctive terms",
+    "terms": "its most distinctive words",
     "likeness": "the categories it resembles",
     "number": "its number",
 }

@@ -30,6 +30,8 @@ LINES = (
     "explain ../probe.npz --row 2",
     "learn ../labelled.npz --again --update-known",
     "discover ../batch.npz --again",
+    "categories suggest",
+    "categories suggest 3 --apply",
     "categories rename 3 bird",
     "categories undo",
     "categories redo",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -60,7 +61,7 @@ def categories(
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the categories, or work on them: show, rename, merge, split, drop, undo, redo.
+    """List the categories, or work on them: show, rename, suggest, merge, split, drop, undo, redo.
 
     Refer to a category by its id (12 or #12) or its name.
     Write #12 if 12 is also a name.
@@ -151,6 +152,65 @@ def rename(
     before = here.category(category).name
     result = here.rename(category, name)
     finish(result, as_json, lambda: render.change(result, before), steps=("vbcgcd categories", "vbcgcd undo"))
+
+
+@app.command()
+@writes
+def suggest(
+    categories: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[CATEGORY]...",
+            help="Ids or names. Default: all categories with an automatic name.",
+            autocompletion=a.complete_category,
+        ),
+    ] = None,
+    n: Annotated[int, typer.Option("--names", min=1, help="Most names of each kind.")] = 2,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Rename each category to the first suggestion.")
+    ] = False,
+    namer: Annotated[
+        str | None,
+        typer.Option(
+            "--namer",
+            metavar="NAMER",
+            help="Ask this namer, openai:URL#MODEL or a plug-in, instead of the setting's.",
+        ),
+    ] = None,
+    no_namer: Annotated[bool, typer.Option("--no-namer", help="Ask no namer.")] = False,
+    workspace: a.Place = None,
+    as_json: AsJson = False,
+) -> None:
+    """Suggest names, from the items that each category has now. Nothing changes without --apply.
+
+    A namer is sent up to 12 typical texts of each category and the names of 5 similar ones.
+    Without a namer nothing leaves this machine.
+
+    Example: vbcgcd categories suggest 75 81
+
+    Example: vbcgcd categories suggest --namer openai:http://localhost:8080/v1#llama
+    """
+    from vbcgcd.show import categories as render
+
+    if namer is not None and no_namer:
+        raise InputError("--namer and --no-namer contradict each other; pass one of them.")
+    here = a.open_workspace(workspace)
+    with working("looking for names"):
+        suggestions = here.suggest_names(categories or None, n=n, namer=False if no_namer else namer)
+    renamed = {}
+    for suggestion in suggestions if apply else ():
+        if suggestion.best is not None:
+            here.rename(f"#{suggestion.category}", suggestion.best)
+            renamed[suggestion.category] = suggestion.best
+    better = next((each for each in suggestions if each.best is not None), None)
+    steps = ["vbcgcd categories", "vbcgcd undo"] if renamed else []
+    if better is not None and not apply:
+        steps = [
+            f"vbcgcd categories rename {better.category} {shlex.quote(str(better.best))}",
+            f"vbcgcd categories suggest {better.category} --apply",
+        ]
+    values = {"suggestions": suggestions, "renamed": renamed}
+    finish(values, as_json, lambda: render.suggestions(suggestions, renamed), steps=steps)
 
 
 @app.command()

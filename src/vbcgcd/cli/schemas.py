@@ -280,6 +280,10 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
         categories=array(ref(v.CategoryInfo)), unassigned=WHOLE, seedlings=array(ref(v.SeedlingInfo))
     ),
     "categories show": _show,
+    "categories suggest": lambda: obj(
+        suggestions=array(ref(v.NameSuggestion)),
+        renamed=described(mapping(TEXT), "Id -> new name, with --apply."),
+    ),
     **{f"categories {name}": _ref(v.CategoryResult) for name in ("rename", "merge", "split", "drop")},
     **{f"categories {name}": _ref(v.UndoResult) for name in ("undo", "redo")},
     "items": lambda: obj(items=array(_item_row())),

@@ -31,7 +31,9 @@ class Embedder(Protocol):
 
     An embedder may also have ``prepare(item)``, which raises `ItemError` for a broken item, and
     ``forward(prepared)``, such that ``embed(items)`` equals ``forward([prepare(item) for item in items])``.
-    Threads then prepare the next batches while the current one is computed.
+    Threads then prepare the next batches while the current one is computed. An embedder of images that maps
+    texts into the same space may have ``embed_texts(texts)``, with vectors that can be compared with those of
+    ``embed``; a workspace then names pictures by words of its ``vocabulary``.
 
     Attributes
     ----------

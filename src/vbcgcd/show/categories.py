@@ -25,9 +25,17 @@ from vbcgcd.words import (
 )
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
+    from vbcgcd.workspace import (
+        CategoryInfo,
+        CategoryResult,
+        CategoryView,
+        ItemInfo,
+        NameProposal,
+        NameSuggestion,
+        SeedlingInfo,
+    )
 
-__all__ = ["categories", "category", "change", "retired_category", "unassigned"]
+__all__ = ["categories", "category", "change", "retired_category", "suggestions", "unassigned"]
 
 
 def categories(
@@ -74,6 +82,37 @@ def categories(
     legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
     rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
     return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
+
+
+def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> RenderableType:
+    """Names that categories could have, a line for each category.
+
+    Parameters
+    ----------
+    found : sequence of NameSuggestion
+    renamed : mapping of id -> name
+        Categories that have been given a suggestion as their name.
+    """
+    if not found:
+        return Text("Every category has a name that somebody chose.")
+    table = grid(">id", "**name", "***suggestions")
+    problems: dict[str, list[str]] = {}
+    for suggestion in found:
+        told = [_proposal(proposal) for proposal in suggestion.proposals]
+        told = ["good as it is", *told] if suggestion.good else told
+        add_row(table, str(suggestion.category), suggestion.name, "; ".join(told))
+        if suggestion.problem:
+            problems.setdefault(suggestion.problem, []).append(str(suggestion.category))
+    lines = [Text(f"Category {', '.join(ids)}: {one_line(why, 300)}.") for why, ids in problems.items()]
+    if renamed:
+        lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
+    return Group(table, *lines)
+
+
+def _proposal(proposal: NameProposal) -> str:
+    """A name, and where it comes from unless that is the category's texts."""
+    name = one_line(proposal.name)
+    return name if proposal.source == "texts" else f"{name} ({one_line(proposal.source)})"
 
 
 def unassigned(

@@ -46,9 +46,11 @@ SETTINGS = {
     "embedder_options": "such as device, batch_size, size",
     "model": "options of the model; fixed after session 0",
     "reject": "default of predict --reject; null: never reject",
-    "names": "auto: by terms or resemblance; number: novel-1, ...",
+    "names": "auto: by phrases or resemblance; number: novel-1, ...",
     "excerpts": "excerpts or thumbnails kept per novel category",
     "sample": "items per session kept as points on the map",
+    "vocabulary": "words for the names of pictures",
+    "namer": "what categories suggest asks; null: nobody",
 }
 #: Labelled categories with fewer items than this are pointed out.
 FEW = 5

@@ -237,6 +237,10 @@ class Embedding:
         if self.embedder is None and known is not None and known["kind"] != "embedding":
             self.load_embedder(known["kind"])
 
+    def ready(self, kind: str) -> Embedder:
+        """The embedder itself, loaded."""
+        return self.embedder or self.load_embedder(kind)
+
     def load_embedder(self, kind: str) -> Embedder:
         """The embedder that the settings name; raises if it is not the one of this workspace."""
         self.check_setting()

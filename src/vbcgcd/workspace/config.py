@@ -21,11 +21,15 @@ DEFAULTS: dict[str, Any] = {
     "names": "auto",
     "excerpts": 0,
     "sample": 200,
+    "vocabulary": [],
+    "namer": None,
 }
+#: Settings that releases before this one did not have.
+LATER = frozenset({"vocabulary", "namer"})
 #: Settings on which what was learned depends.
 FIXED = ("kind", "model")
 
-__all__ = ["DEFAULTS", "FIXED", "check_config"]
+__all__ = ["DEFAULTS", "FIXED", "LATER", "check_config", "with_vocabulary"]
 
 
 def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[str, Any]:
@@ -51,6 +55,10 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
             How many short excerpts or thumbnails are stored for each novel category.
         sample : int
             For how many items of a session a coarse position is stored, for the map.
+        vocabulary : list of str
+            Words for the names of picture categories, where the embedder understands texts too.
+        namer : str or None
+            What is asked for names by ``suggest_names``: ``openai:URL#MODEL``, or a plug-in.
     learned : bool
         After the base session ``kind`` and ``model`` are fixed.
     """
@@ -75,6 +83,15 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         raise InputError(f"Settings must be plain values (numbers, strings, lists): {error}.") from None
 
 
+def with_vocabulary(changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings with the words of a vocabulary in place of the file that holds them."""
+    if not isinstance(changes.get("vocabulary"), str | os.PathLike):
+        return dict(changes)
+    from vbcgcd.workspace.naming.vocabulary import read_vocabulary
+
+    return {**changes, "vocabulary": read_vocabulary(changes["vocabulary"])}
+
+
 def _check(name: str, value: Any) -> None:
     if name == "kind":
         check_choice("kind", value, ("image", "text", "embedding", None))
@@ -90,6 +107,29 @@ def _check(name: str, value: Any) -> None:
         check_number(name, value, low=0, high=10_000, whole=True)
     elif name == "model":
         _check_model(value)
+    elif name == "vocabulary":
+        _check_vocabulary(value)
+    elif name == "namer":
+        _check_namer(value)
+
+
+def _check_vocabulary(value: Any) -> None:
+    from vbcgcd.workspace.naming.vocabulary import check_vocabulary
+
+    if not isinstance(value, list | tuple):
+        raise InputError(f"vocabulary must be a list of words, got {value!r}.", option="vocabulary")
+    check_vocabulary(value)
+
+
+def _check_namer(value: Any) -> None:
+    if value is not None and (not isinstance(value, str) or not value.strip()):
+        raise InputError(
+            f"namer must be openai:URL#MODEL or the name of a plug-in, got {value!r}.", option="namer"
+        )
+    if value is not None and value.startswith("openai:"):
+        from vbcgcd.workspace.naming.openai import openai_namer
+
+        openai_namer(value.removeprefix("openai:"))
 
 
 def _check_reject(value: Any) -> None:

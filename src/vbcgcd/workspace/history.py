@@ -32,7 +32,7 @@ class Category:
     name : str
         Unique among the live categories.
     named_by : {"label", "user", "terms", "likeness", "number"}
-        Where the name comes from: a label of the data, the user, distinctive terms of its texts, the
+        Where the name comes from: a label of the data, the user, distinctive words of its texts, the
         categories it is most similar to, or its id.
     birth : int
         Session in which it was learned; 0 is the base session. A merged category has the earliest birth of

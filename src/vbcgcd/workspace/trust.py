@@ -40,6 +40,7 @@ __all__ = [
     "add_trust",
     "check_clusterer",
     "check_embedder_setting",
+    "check_namer_setting",
     "read_trust",
     "relocated",
     "trust_of",
@@ -162,6 +163,8 @@ def unconfirmed(snapshot: Snapshot) -> dict[str, str]:
         doubtful["embedder_options"] = "may read files or download a model"
     if _is_plugin(config.get("model", {}).get("cluster")):
         doubtful["model"] = "runs the code of a plug-in"
+    if config.get("namer") is not None:
+        doubtful["namer"] = "would be sent some of your texts"
     commits = list(snapshot.history.in_effect())
     return {key: harm for key, harm in doubtful.items() if _set_by(commits, key) <= trust.imported}
 
@@ -192,6 +195,11 @@ def _check_confirmed(snapshot: Snapshot, *settings: str) -> None:
                 f"{'' if setting in FIXED else ', or choose another'}.",
                 option=setting,
             )
+
+
+def check_namer_setting(snapshot: Snapshot) -> None:
+    """Raise if an exported file chose a namer: texts of the user would be sent to whatever it names."""
+    _check_confirmed(snapshot, "namer")
 
 
 def _is_plugin(cluster: Any) -> bool:

@@ -16,7 +16,7 @@ from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, single_item
-from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.config import DEFAULTS, check_config, with_vocabulary
 from vbcgcd.workspace.item_verbs import ItemVerbs
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.folder import open_created
@@ -24,6 +24,7 @@ from vbcgcd.workspace.log.parquet import check_pyarrow
 from vbcgcd.workspace.log.repair import repair
 from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to
+from vbcgcd.workspace.naming_verbs import NamingVerbs
 from vbcgcd.workspace.packing import pack, pack_all
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["Workspace"]
 
 
-class Workspace(ItemVerbs):
+class Workspace(ItemVerbs, NamingVerbs):
     """A folder that learns for years: labelled categories, and those discovered batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never
@@ -116,13 +117,15 @@ class Workspace(ItemVerbs):
         cache, lock_timeout
             As for `Workspace`.
         **settings
-            ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``; see
+            ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``,
+            ``vocabulary`` (also a path of a text file), ``namer``; see
             ``vbcgcd.workspace.config.check_config``.
         """
         name = os.fspath(embedder) if isinstance(embedder, str | os.PathLike) else None
         ready: Any = embedder if name is None else None
         check_embedder(ready)
         check_number("lock_timeout", lock_timeout, low=0)
+        settings = with_vocabulary(settings)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
         folder = Path(utf8_path(Path(path).absolute()))
@@ -225,7 +228,8 @@ class Workspace(ItemVerbs):
             batch = self._batch(
                 now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
             )
-            draft = commands.discover_draft(now, batch, source, n_novel, progress)
+            words = self._vocabulary(now)
+            draft = commands.discover_draft(now, batch, source, n_novel, progress, words)
             return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
@@ -292,7 +296,7 @@ class Workspace(ItemVerbs):
     def configure(self, /, **changes: Any) -> values.ConfigResult:
         """Change settings; see ``vbcgcd.workspace.config.check_config``."""
         with self._writing("configure") as now:
-            commit = self._commit(commands.configure_draft(now, changes))
+            commit = self._commit(commands.configure_draft(now, with_vocabulary(changes)))
             return values.ConfigResult(commit.number, dict(self._snapshot.state.config))
 
     def predict(

@@ -1,7 +1,5 @@
 import contextlib
-import itertools
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,12 +8,10 @@ from vbcgcd.errors import InputError
 from vbcgcd.workspace.commands.naming import (
     check_distinct,
     check_name,
-    distinctive_terms,
     label_name,
     label_names,
-    likeness,
+    unique_name,
 )
-from vbcgcd.workspace.commands.sessions import unique_name
 
 
 @pytest.mark.parametrize("name", ["", "   ", None, 3, "a\nb", "a\x00b", "x" * 201, "none of these", "\ud800"])
@@ -126,50 +122,3 @@ def test_names_become_unique(proposals):
         names.append(unique_name(proposal, names))
     assert len(set(names)) == len(proposals)
     assert "none of these" not in names
-
-
-def by_hand(texts, codes, term, group):
-    """Weight of a single word, counted in plain Python: words that are no stop words, and their pairs."""
-    bags = [[w for w in t.split() if w not in ("the", "a", "my")] for t in texts]
-    bags = [set(b) | {f"{x} {y}" for x, y in itertools.pairwise(b)} for b in bags]
-    sums = [sum(len(b) for b, c in zip(bags, codes, strict=True) if c == k) for k in range(max(codes) + 1)]
-    own = sum(term in b for b, c in zip(bags, codes, strict=True) if c == group)
-    return own / sums[group] * np.log1p(np.mean(sums) / sum(term in b for b in bags))
-
-
-def test_terms_are_the_heaviest_by_hand():
-    texts = ["the card declined", "my card lost", "card stolen", "rain today", "a rain cloud", "card rain"]
-    codes = np.array([0, 0, 0, 1, 1, 1])
-    found = distinctive_terms(texts, codes, 2, n_terms=1)
-    words = {w for t in texts for w in t.split()} - {"the", "a", "my", "today"}
-    repeated = [
-        w for w in words if sum(w in t.split() for t, c in zip(texts, codes, strict=True) if c == 0) > 1
-    ]
-    assert found[0] == max(repeated, key=lambda w: by_hand(texts, codes, w, 0)) == "card"
-    assert found[1] == "rain"
-
-
-def test_terms_do_not_repeat_words():
-    texts = ["new york flight ticket", "new york flight price"] * 3 + ["weather today", "weather now"]
-    [first, _] = distinctive_terms(texts, np.array([0] * 6 + [1] * 2), 2)
-    words = first.replace(",", "").split()
-    assert len(set(words)) == len(words)
-
-
-def test_texts_without_words_have_no_terms():
-    assert distinctive_terms(["12 34", "!!"], np.array([0, 1]), 2) == ["", ""]
-    assert distinctive_terms(["the the", "hello hello"], np.array([0, 1]), 2) == ["", "hello"]
-
-
-def test_likeness_names_the_nearest():
-    assert likeness(np.array([0.1, 0.9, 0.5]), ["cat", "dog", "owl"]) == "like dog, owl"
-    assert likeness(np.empty(0), []) == ""
-
-
-@pytest.mark.parametrize("mark", ["'", "’"])
-def test_short_forms_and_their_stubs_name_nothing(mark):
-    texts = ["I don't see Bob's card", "we didn't, we've Bob's card", "you'll go at five o'clock", "O'CLOCK"]
-    texts = [text.replace("'", mark) for text in texts]
-    [first, second] = distinctive_terms(texts, np.array([0, 0, 1, 1]), 2, n_terms=9)
-    assert set(first.replace(",", "").split()) == {"bob", "card"}
-    assert second == "o'clock"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -18,11 +18,10 @@ from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.session import run_session
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
-from vbcgcd.labels import NONE_OF_THESE
-from vbcgcd.names import skeleton
 from vbcgcd.record import Lessons, SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
-from vbcgcd.workspace.commands.naming import label_names, likeness, terms_of_groups
+from vbcgcd.workspace.commands.naming import label_names, unique_name
+from vbcgcd.workspace.commands.novel_names import name_novel
 from vbcgcd.workspace.commands.typos import check_typos
 from vbcgcd.workspace.log.commits import Content, Draft
 from vbcgcd.workspace.log.files import (
@@ -41,8 +40,9 @@ from vbcgcd.workspace.log.files import (
     Segment,
 )
 from vbcgcd.workspace.log.lessons import SessionLessons
+from vbcgcd.workspace.naming.vocabulary import Vocabulary
 from vbcgcd.workspace.queries.sources import Source, excerpts_of
-from vbcgcd.workspace.snapshot import Category, NamedBy, Snapshot, State
+from vbcgcd.workspace.snapshot import Category, Snapshot, State
 
 Array = NDArray[Any]
 
@@ -144,6 +144,7 @@ def discover_draft(
     source: Source,
     n_novel: int | None,
     progress: Callable[[str], None],
+    vocabulary: Vocabulary | None = None,
 ) -> Draft:
     """An unlabelled session.
 
@@ -157,6 +158,8 @@ def discover_draft(
         Number of novel categories; None estimates it.
     progress : callable
         Called with the name of each step as it begins.
+    vocabulary : Vocabulary, optional
+        Words for pictures.
     """
     start = time.perf_counter()
     history, state, options = snapshot.history, snapshot.state, snapshot.base.options
@@ -178,7 +181,7 @@ def discover_draft(
     novel = [
         replace(category, reliability=float(reliability))
         for category, reliability in zip(
-            name_novel(state, knowledge, batch, table.category, new_ids, session),
+            name_novel(snapshot, knowledge, batch, table.category, new_ids, session, vocabulary),
             knowledge.reliabilities[n_known:],
             strict=True,
         )
@@ -310,68 +313,3 @@ def _labelled(batch: Batch, state: State) -> tuple[Batch, list[str], Array]:
     names = list(dict.fromkeys(by_label))
     place = {name: row for row, name in enumerate(names)}
     return labelled, names, np.array([place[name] for name in by_label])[codes]
-
-
-def unique_name(name: str, taken: Iterable[str]) -> str:
-    """``name``, or with the first number after it that makes it look different from all others.
-
-    Examples
-    --------
-    >>> unique_name("like cat", {"like cat", "dog"})
-    'like cat (2)'
-    """
-    looks = {skeleton(other) for other in (NONE_OF_THESE, *taken)}
-    number, candidate = 1, name
-    while skeleton(candidate) in looks:
-        number += 1
-        candidate = f"{name} ({number})"
-    return candidate
-
-
-def name_novel(
-    state: State,
-    knowledge: Knowledge,
-    batch: Batch,
-    assigned: Array,
-    novel: Sequence[int],
-    session: int,
-) -> list[Category]:
-    """The novel categories of a session, with automatic names.
-
-    Parameters
-    ----------
-    state : State
-        Before the session.
-    knowledge : Knowledge
-        After it.
-    batch : Batch
-    assigned : int array (N,)
-        Category of each item.
-    novel : sequence of int
-        Ids of the novel categories.
-    session : int
-    """
-    proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
-    if novel and state.config["names"] == "auto":
-        if batch.items.kind == "text":
-            groups, codes = np.unique(assigned, return_inverse=True)
-            terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
-            proposals = [(terms.get(i, ""), "terms") for i in novel]
-        elif batch.items.kind == "image":
-            proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
-    taken = [category.name for category in state.live]
-    categories: list[Category] = []
-    for i, (name, named_by) in zip(novel, proposals, strict=True):
-        unique = unique_name(name or f"novel-{i}", [*taken, *(category.name for category in categories)])
-        categories.append(Category(i, unique, named_by if name else "number", session))
-    return categories
-
-
-def _likenesses(state: State, knowledge: Knowledge, n_novel: int) -> list[str]:
-    """Names after the nearest categories that people have named, or after any if there are none."""
-    geometry, means = knowledge.novelty.geometry, knowledge.posterior.mean
-    similarity = geometry.similarity(geometry.prepared(means[-n_novel:]), means[: len(state.ids)])
-    by_people = [row for row, category in enumerate(state.live) if category.named_by in ("label", "user")]
-    rows = by_people or list(range(len(state.ids)))
-    names = [state.live[row].name for row in rows]
-    return [likeness(similarity[k, rows], names) for k in range(n_novel)]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.workspace.config import DEFAULTS
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import SKETCH
 from vbcgcd.workspace.queries import items as queries
@@ -26,7 +27,7 @@ __all__ = ["get_config", "overview"]
 
 def get_config(snapshot: Snapshot) -> dict[str, Any]:
     """All settings."""
-    return dict(snapshot.state.config)
+    return {**DEFAULTS, **snapshot.state.config}
 
 
 def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Overview:

@@ -1,6 +1,7 @@
 """What commands and queries return: frozen values that can be printed, or turned into JSON."""
 
 from vbcgcd.workspace.values.answers import Candidate, Explanation, Predictions
+from vbcgcd.workspace.values.naming import NameProposal, NameSuggestion
 from vbcgcd.workspace.values.results import (
     CategoryResult,
     ConfigResult,
@@ -41,6 +42,8 @@ __all__ = [
     "ItemInfo",
     "ItemsResult",
     "MapItem",
+    "NameProposal",
+    "NameSuggestion",
     "Overview",
     "Predictions",
     "RepairResult",
