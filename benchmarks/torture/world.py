@@ -136,6 +136,7 @@ def world() -> World:
         _grow(folder, "empty", "learned", lambda w: w.learn(BASE, LABELS))
         _grow(folder, "learned", "grown", lambda w: w.discover(FIRST, n_novel=1))
         _grow(folder, "grown", "named", lambda w: w.rename("cat", "tom"))
+        _grow(folder, "grown", "corrected", lambda w: w.move_items(["1@1", "2@1"], "owl", data=FIRST))
         _grow(folder, "named", "merged", lambda w: w.merge(["dog", "owl"], name="animal"))
         _grow(folder, "merged", "undone", lambda w: w.undo())
         _grow(
@@ -174,7 +175,13 @@ def _commands(export: Path) -> tuple[Command, ...]:
         Command("discover", "learned", lambda path: opened(path).discover(FIRST, n_novel=1)),
         Command("rename", "grown", lambda path: opened(path).rename("cat", "tom")),
         Command("merge", "named", lambda path: opened(path).merge(["dog", "owl"], name="animal")),
-        Command("split", "grown", lambda path: opened(path).split("dog", texts("dog", 40, 8))),
+        Command("split", "grown", lambda path: opened(path).split("dog", BASE, 2)),
+        Command("move", "grown", lambda path: opened(path).move_items(["1@1", "2@1"], "owl", data=FIRST)),
+        Command("move to a new one", "corrected", _move_to_a_new_one),
+        Command("confirm", "grown", lambda path: opened(path).confirm_items("3@1", data=FIRST)),
+        Command("reject", "corrected", lambda path: opened(path).reject_items("1@1", data=FIRST)),
+        Command("unlabel", "corrected", lambda path: opened(path).unlabel_items(["1@1", "2@1"])),
+        Command("split what was corrected", "corrected", lambda path: opened(path).split("owl", BASE, 2)),
         Command("drop", "rich", lambda path: opened(path).drop("owl")),
         Command("undo", "rich", lambda path: opened(path).undo()),
         Command("redo", "undone", lambda path: opened(path).redo()),
@@ -183,6 +190,10 @@ def _commands(export: Path) -> tuple[Command, ...]:
         Command("import inside", "vacant", lambda path: Workspace.import_(export, path)),
         Command("repair", "rich", lambda path: Workspace.repair(path)),
     )
+
+
+def _move_to_a_new_one(path: Path) -> object:
+    return opened(path).move_items(["1@1", "4@1"], "emu", create=True, data=FIRST)
 
 
 def clear(target: Path) -> None:
@@ -205,6 +216,7 @@ def answers(path: Path, *, times: bool = False) -> str:
         return "nothing"
     workspace = opened(path)
     parts: list[Any] = [workspace.config(), workspace.categories(retired=True), workspace.unassigned()]
+    parts.append(workspace.items())
     history = [replace(info, time="") for info in workspace.history()]
     parts += [workspace.history() if times else history, workspace.seedlings(), workspace.count_items()]
     if times:

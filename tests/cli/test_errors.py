@@ -82,7 +82,7 @@ CASES = {
     "categories rename 0 ''": "empty",
     "categories merge 0": "two",
     "categories merge 0 cat": "different",
-    "categories split 0 ../probe.npz --parts 30": "60",
+    "categories split 0 ../probe.npz --parts 99": "198",
     "categories split 0 ../probe.npz --name x": "2",
     "categories split 0 .": "is a workspace",
     "categories drop x": "'x'",

@@ -1,4 +1,5 @@
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -83,3 +84,17 @@ def test_a_query_that_finds_nothing_leaves_nothing_to_do(run, place):
     assert message in run("items", "confirm", "--where", "state=moved", code=7).stderr
     assert message in run("items", "--where", "state=moved", "-o", place / "x.csv", code=7).stderr
     assert not (place / "x.csv").exists()
+
+
+@pytest.mark.parametrize(("answer", "code", "sessions"), [("y\n", 0, 3), ("n\n", 130, 2)])
+def test_a_probable_typo_is_asked_about_in_a_terminal(run, tmp_path, monkeypatch, answer, code, sessions):
+    lines = (tmp_path / "learned.csv").read_text()
+    (tmp_path / "again.csv").write_text(lines.replace(",emu", ",ostrch"))
+    Workspace.open(tmp_path / "w").rename("emu", "ostrich")
+    assert "--new-labels" in run("learn", str(tmp_path / "again.csv"), code=2).stderr  # a script is refused
+    terminal = SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr("vbcgcd.cli.batches.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    result = CliRunner().invoke(app, ["learn", str(tmp_path / "again.csv")], input=answer)
+    assert result.exit_code == code
+    assert "'ostrch' is new; did you mean 'ostrich'? Learn all labels" in " ".join(result.stderr.split())
+    assert len(Workspace.open(tmp_path / "w").sessions()) == sessions

@@ -39,7 +39,7 @@ LINES = (
     "items move batch.npz:4@1 --to dog",
     "items reject batch.npz:3@1",
     "items unlabel batch.npz:3@1",
-    "categories split 4 ../batch.npz",
+    "categories split 4 --parts 2",
     "categories merge 0 1",
     "categories show 1",
     "categories drop 3",

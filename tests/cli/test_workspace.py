@@ -124,7 +124,7 @@ def test_json_is_one_document_without_numbers_that_json_lacks(run, animals, plac
         ("undo",),
         ("categories", "rename", "3", "hen"),
         ("categories", "merge", "3", "4"),
-        ("categories", "split", "3", "../batch.npz"),
+        ("categories", "split", "3", "--parts", "2"),
         ("categories", "drop", "3"),
         ("learn", "../labelled.npz", "--again"),
         ("discover", "../batch.npz", "--again"),

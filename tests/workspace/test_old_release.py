@@ -164,6 +164,35 @@ def test_a_file_that_an_old_session_used_is_recognised(digits, answers, tmp_path
     assert caught.value.option == "again"
 
 
+def test_old_items_are_corrected_as_far_as_it_was_recorded(digits, answers, tmp_path):
+    first = answers["first"].astype(np.float32)
+    before = digits.last_commit
+    labelled, found = (
+        digits.items("session=0", "category=one")[0],
+        digits.items("session=1", "category=curly")[0],
+    )
+    with pytest.raises(InputError, match="did not come from a file"):
+        digits.move_items(labelled, "two")
+    with pytest.raises(InputError, match="was not recorded"):
+        digits.move_items(found, "two", data=first)
+    with pytest.raises(InputError, match=r"not by a model of release 0\.1\.0"):
+        digits.split("curly", first)
+    with pytest.raises(InputError, match=r"None of the 37 items of 'curly' .*was imported"):
+        digits.split("curly", n_parts=2)
+    assert digits.last_commit == before
+    np.save(tmp_path / "tuesday.npy", first)
+    digits.relocate("/tmp/digits/monday.npy", tmp_path / "tuesday.npy")
+    done = digits.split("curly", n_parts=2)
+    taught = {info.id: info.taught for info in digits.categories()}
+    assert sum(taught[i] for i in done.categories) == pytest.approx(32, abs=1e-5)
+    assert (done.shared, done.missing) == (32, 0)
+    part = digits.items("session=1", f"category={min(done.categories)}")[0]
+    with pytest.raises(InputError, match="was not recorded"):
+        digits.move_items(part, "two")
+    digits.undo()
+    digits.rename("curly", "six")
+
+
 def test_an_old_model_answers_the_same():
     expected = load("model.npz")
     model, probe = CategoryDiscoverer.load(DATA / "model.safetensors"), expected["probe"].astype(np.float32)

@@ -49,7 +49,7 @@ def test_nothing_that_was_just_written_is_read_back(fresh, blobs, monkeypatch):
     fresh.learn(blobs.rows, blobs.labels)
     fresh.discover(blobs.batch, n_novel=2)
     fresh.merge([0, 3])
-    fresh.split(1, blobs.rows)
+    fresh.split(1, blobs.rows, n_parts=2)
     assert len(fresh.categories()) == 5
     assert fresh.overview().items == 190
     assert len(fresh.predict(blobs.probe)) == 40
@@ -90,7 +90,7 @@ def test_every_structure_lives_on_disk(tmp_path, blobs, answers, covariance):
     workspace.learn(blobs.rows, blobs.labels)
     workspace.discover(blobs.batch, n_novel=2)
     workspace.merge([0, 1])
-    workspace.split(2, blobs.rows)
+    workspace.split(2, blobs.rows, n_parts=2)
     assert answers(Workspace.open(tmp_path / "w"), blobs.probe) == answers(workspace, blobs.probe)
     assert [c.id for c in workspace.categories()] == [3, 4, 5, 6, 7]
 
@@ -115,7 +115,7 @@ def test_nothing_is_known_before_the_base_session(fresh, blobs):
         lambda: fresh.merge([0, 1]),
         lambda: fresh.drop(0),
         lambda: fresh.explain(blobs.probe),
-        lambda: fresh.split(0, blobs.rows),
+        lambda: fresh.split(0, blobs.rows, n_parts=2),
     ):
         with pytest.raises(InputError, match="is empty"):
             action()

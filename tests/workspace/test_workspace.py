@@ -111,7 +111,7 @@ def writing_commands(workspace, blobs):
         "discover": lambda: workspace.discover(blobs.batch, n_novel=1),
         "rename": lambda: workspace.rename(0, "tom"),
         "merge": lambda: workspace.merge([0, 1]),
-        "split": lambda: workspace.split(0, blobs.rows),
+        "split": lambda: workspace.split(0, blobs.rows, n_parts=2),
         "drop": lambda: workspace.drop(0),
         "undo": workspace.undo,
         "configure": lambda: workspace.configure(reject=0.1),

@@ -87,8 +87,10 @@ def learn(
         asks = sys.stdin.isatty() and sys.stderr.isatty() and not manner().quiet
         if error.option != "new_labels" or not asks:
             raise
-        note(str(error))
-        typer.confirm("Are all labels meant as they are?", abort=True, err=True)
+        from vbcgcd.workspace.commands.typos import ADVICE
+
+        note(str(error).removesuffix(ADVICE).rstrip())
+        typer.confirm("Learn all labels as they are?", abort=True, err=True)
         record, seconds = attempt(True)
     report_failures(record.failures, record.rows + record.unlabelled)
     finish(

@@ -238,8 +238,18 @@ def merge(
 @writes
 def split(
     category: a.Category,
-    data: a.Data,
-    n_parts: Annotated[int, typer.Option("--parts", min=2, help="Number of parts.")] = 2,
+    data: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="DATA",
+            help="Items to find the parts by, if those of the category cannot be read any more.",
+            show_default=False,
+        ),
+    ] = None,
+    n_parts: Annotated[
+        int | None,
+        typer.Option("--parts", min=2, help="Number of parts. Default: judged, or that of the names."),
+    ] = None,
     names: Annotated[
         list[str] | None,
         typer.Option("--name", help="Name of a part, the largest part first. Repeat it for each part."),
@@ -253,12 +263,14 @@ def split(
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
-    """Split a category by clustering the items of DATA that belong to it.
+    """Split a category by clustering its items, which are read again from their files.
 
-    The parts are learned from these items alone, so give many:
-    for example, the batch in which the category was discovered.
+    Each item takes along what it taught.
+    What the category learned from items whose files are gone is shared among the parts.
 
-    Example: vbcgcd categories split 75 monday.csv --parts 2 --name lost --name stolen
+    Example: vbcgcd categories split 75
+
+    Example: vbcgcd categories split 75 --name lost --name stolen
     """
     from vbcgcd.show import categories as render
     from vbcgcd.words import category_table
@@ -268,7 +280,7 @@ def split(
     with working("splitting") as steps:
         result = here.split(
             category,
-            a.check_data(data),
+            None if data is None else a.check_data(data),
             n_parts,
             names=names or None,
             embedding_progress=steps.embedding,

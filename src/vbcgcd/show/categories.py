@@ -203,7 +203,15 @@ def change(result: CategoryResult, before: str = "") -> RenderableType:
             f"{name} ({plural(result.counts.get(i, 0), 'item')})"
             for i, name in zip(result.categories, added, strict=True)
         )
-        return Text(f"Split {retired[0]} into {series(list(parts))}.")
+        lines = [f"Split {retired[0]} into {series(list(parts))}."]
+        if result.missing:
+            lines.append(
+                f"{plural(result.missing, 'item')} could not be read any more and "
+                f"{'stays' if result.missing == 1 else 'stay'} with the retired category."
+            )
+        if result.shared:
+            lines.append(f"The parts share what {result.shared:g} other items had taught it.")
+        return Text("\n".join(lines))
     return Text(f"Dropped {retired[0]}. From now on similar items go to the other categories.")
 
 

@@ -9,7 +9,7 @@ does not matter, and where they cancel, the foundation itself counts again, bit 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import CORRECTIONS, LESSONS, TABLE
 from vbcgcd.workspace.log.lessons import Correction, Corrections, ItemKey, Target, Taught
-from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
+from vbcgcd.workspace.snapshot import Category, Snapshot, once_per_snapshot
 
 Array = NDArray[Any]
 #: Commands that correct items: they write posteriors, but lay no foundation.
@@ -32,6 +32,7 @@ __all__ = [
     "Standing",
     "enter",
     "ledger_of",
+    "present_category",
     "session_lessons",
     "taught_now",
 ]
@@ -73,6 +74,8 @@ class Ledger:
         Positions in that bed of the seedlings that corrections have left over.
     fates : list of (int, dict of int -> Target or None)
         Sessions that made another bed, and what they made of the seedlings before; None if it is not known.
+    parts : dict of (item, category) -> category
+        Where a split of the category put the item.
     """
 
     standing: dict[ItemKey, Standing] = field(default_factory=dict)
@@ -82,6 +85,7 @@ class Ledger:
     bed: int | None = None
     kept: tuple[int, ...] = ()
     fates: tuple[tuple[int, Mapping[int, Target] | None], ...] = ()
+    parts: dict[tuple[ItemKey, int], int] = field(default_factory=dict)
 
 
 @once_per_snapshot
@@ -111,9 +115,19 @@ def _replayed(snapshot: Snapshot, commits: Iterable[Commit]) -> Ledger:
             corrections: Corrections = snapshot.content(commit, CORRECTIONS)
             for correction in corrections.items:
                 _enter(ledger, commit, correction, changed=correcting)
-    return Ledger(
-        ledger.standing, ledger.vectors, ledger.changes, ledger.foundations, bed, tuple(kept), tuple(fates)
-    )
+            if commit.command == "split":
+                _enter_parts(ledger, commit, corrections)
+    return replace(ledger, bed=bed, kept=tuple(kept), fates=tuple(fates))
+
+
+def _enter_parts(ledger: Ledger, commit: Commit, corrections: Corrections) -> None:
+    """Where a split put each item: the part that it teaches or, if it teaches none, that it belongs to."""
+    whole = next(values for values in commit.changes["categories"] if values["status"] == "split")
+    for item in corrections.items:
+        named = [*(category for category, _ in item.after), item.category]
+        part = next((category for category in named if category in whole["into"]), None)
+        if part is not None:
+            ledger.parts[item.key, whole["id"]] = part
 
 
 def _fate(commit: Commit, kept: list[int]) -> dict[int, Target] | None:
@@ -155,7 +169,7 @@ def taught_now(snapshot: Snapshot, key: ItemKey) -> dict[Target, float]:
     standing = ledger_of(snapshot).standing.get(key)
     if standing is None:
         return session_lessons(snapshot, key)
-    return _followed(snapshot, standing.correction.after, standing.commit)
+    return _followed(snapshot, key, standing.correction.after, standing.commit)
 
 
 def session_lessons(snapshot: Snapshot, key: ItemKey) -> dict[Target, float]:
@@ -174,7 +188,7 @@ def session_lessons(snapshot: Snapshot, key: ItemKey) -> dict[Target, float]:
             "single item taught; make a workspace with inference 'exact'."
         )
     if LESSONS in commit.files:
-        return _followed(snapshot, snapshot.content(commit, LESSONS).of_row(row), number)
+        return _followed(snapshot, key, snapshot.content(commit, LESSONS).of_row(row), number)
     if commit.command == "discover":
         if commit.changes["posteriors"] or "seedlings" in commit.changes:
             raise InputError(
@@ -185,19 +199,58 @@ def session_lessons(snapshot: Snapshot, key: ItemKey) -> dict[Target, float]:
         return {}
     category = int(snapshot.content(commit, TABLE).category[row])
     taught = {(category, -1): 1.0} if category in commit.changes["posteriors"] else {}
-    return _followed(snapshot, taught, number)
+    return _followed(snapshot, key, taught, number)
 
 
-def _followed(snapshot: Snapshot, taught: Taught, since: int) -> dict[Target, float]:
+def present_category(snapshot: Snapshot, key: ItemKey, category: int) -> Category | None:
+    """What became of a category for one of its items: what it was merged into, or the item's part of it.
+
+    None if it was split by a release that did not say where its items went. Retired ones are returned too.
+
+    Raises
+    ------
+    InputError
+        It was split, and where the item went is not known.
+    """
+    state, parts = snapshot.state, ledger_of(snapshot).parts
+    now = state.categories[state.resolve(category)]
+    while now.status == "split":
+        part = parts.get((key, now.id))
+        if part is None:
+            if not _says_parts(snapshot, now):
+                return None
+            names = " or ".join(repr(state.categories[i].name) for i in now.into)
+            raise InputError(
+                f"{now.name!r} was split into {names} when this item was elsewhere or could not be read, so "
+                "its part is not known; undo the split first, or leave the item where it is."
+            )
+        now = state.categories[state.resolve(part)]
+    return now
+
+
+def _says_parts(snapshot: Snapshot, whole: Category) -> bool:
+    """Whether the split of a category says where its items went; splits of earlier releases do not."""
+    for commit in snapshot.history.in_effect():
+        if commit.command == "split" and whole.into[0] in commit.changes["posteriors"]:
+            return CORRECTIONS in commit.files
+    return False
+
+
+def _followed(snapshot: Snapshot, key: ItemKey, taught: Taught, since: int) -> dict[Target, float]:
     """What became of targets after a commit; those that are retired or gone are left out."""
     now: dict[Target, float] = {}
     for target, weight in taught.items():
-        for final in _final(snapshot, target, since):
+        if weight == 0:
+            raise InputError(
+                "What this item taught was not recorded by the release that ran its session, so it cannot be "
+                "taken back; undo back to it and discover again, or correct items of other sessions."
+            )
+        for final in _final(snapshot, key, target, since):
             now[final] = now.get(final, 0.0) + weight
     return dict(sorted(now.items()))
 
 
-def _final(snapshot: Snapshot, target: Target, since: int) -> Iterator[Target]:
+def _final(snapshot: Snapshot, key: ItemKey, target: Target, since: int) -> Iterator[Target]:
     category, seedling = target
     if seedling >= 0:
         for number, fate in ledger_of(snapshot).fates:
@@ -212,20 +265,6 @@ def _final(snapshot: Snapshot, target: Target, since: int) -> Iterator[Target]:
             yield (-1, seedling)
         if category < 0:
             return
-    final = snapshot.state.categories[snapshot.state.resolve(category)]
-    if final.live:
+    final = present_category(snapshot, key, category)
+    if final is not None and final.live:
         yield (final.id, -1)
-    elif final.status == "split" and shared(snapshot, final.id):
-        raise InputError(
-            f"What this item taught {final.name!r} was shared among the parts when it was split, so it "
-            "cannot be taken back; undo the split first."
-        )
-
-
-def shared(snapshot: Snapshot, category: int) -> bool:
-    """Whether the parts of a split category took over what it had learned from items that were not there."""
-    first = snapshot.state.categories[category].into[0]
-    for commit in snapshot.history.in_effect():
-        if commit.command == "split" and first in commit.changes["posteriors"]:
-            return CORRECTIONS in commit.files
-    return False

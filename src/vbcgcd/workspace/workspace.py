@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vbcgcd.archive import utf8_path
 from vbcgcd.checks import check_number
+from vbcgcd.errors import InputError
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
@@ -26,7 +27,7 @@ from vbcgcd.workspace.log.store import Store
 from vbcgcd.workspace.log.transfer import export_to
 from vbcgcd.workspace.naming_verbs import NamingVerbs
 from vbcgcd.workspace.packing import pack, pack_all
-from vbcgcd.workspace.queries.categories import find_category
+from vbcgcd.workspace.queries.rereading import read_again
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.snapshot import Key, Snapshot
@@ -248,35 +249,45 @@ class Workspace(ItemVerbs, NamingVerbs):
     def split(
         self,
         key: Key,
-        data: Any,
-        n_parts: int = 2,
+        data: Any = None,
+        n_parts: int | None = None,
         *,
         names: Sequence[str] | None = None,
         embedding_progress: Progress = None,
         **columns: Any,
     ) -> values.CategoryResult:
-        """Split a category by clustering those items of a batch that belong to it.
+        """Split a category by clustering its items, which are read again from their files.
 
-        Its parts learn from these items alone, since no others are stored; it retires and points to them.
+        Each item goes to its part with what it taught, and labelled ones stay labelled. What items taught
+        that are not there any more is shared by posterior weight, so that nothing that was learned is lost.
+        The category retires and points to its parts.
 
         Parameters
         ----------
         key : int or str
             Id or name of the category.
-        data : path, Items or array
-            At least two items of the category for each part.
-        n_parts : int
+        data : path, Items or array, optional
+            Items of a session that did not come from a file or whose file is elsewhere now, as they were
+            then; or any others, which help to find the parts and teach nothing.
+        n_parts : int, optional
+            By default the number of names or, without them, as many as there are by the judgement that finds
+            novel categories; a category that is one by that judgement is not split.
         names : sequence of str, optional
             Names of the parts, the largest first.
         """
         check_pyarrow()
         with self._writing("split") as now:
             _ = now.base
-            find_category(now.state, key)
-            source = source_of(data)
-            batch = self._batch(now, data, columns, embedding_progress)
-            draft = commands.split_draft(now, key, batch, source, n_parts, names)
-            return commands.category_result(self._commit(draft, columns), batch.failures)
+            embedding = self._embedding(now, embedding_progress)
+            extra, named = None, next((name for name, value in columns.items() if value is not None), None)
+            if data is None and named is not None:
+                raise InputError(f"{named} names a column of data, but no data was given.", option=named)
+            if data is not None:
+                extra = commands.Extra(source_of(data), lambda: embedding.load(data, columns))
+            draft, failures = commands.split_draft(
+                now, key, n_parts, names, lambda items: read_again(now, embedding, items, data), extra
+            )
+            return commands.category_result(self._commit(draft, columns), failures)
 
     def drop(self, key: Key) -> values.CategoryResult:
         """Retire a category; items like its own go to the others from now on."""

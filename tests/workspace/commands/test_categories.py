@@ -5,9 +5,7 @@ from hypothesis import strategies as st
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, statistics_by_label
-from vbcgcd.embed.pictures import open_picture
 from vbcgcd.errors import InputError
-from vbcgcd.workspace import Workspace
 from vbcgcd.workspace.commands.categories import merge_posteriors
 
 
@@ -79,78 +77,6 @@ def test_a_wrong_merge_changes_nothing(animals, tree, keys, name, message):
     with pytest.raises(InputError, match=message):
         animals.merge(keys, name)
     assert tree(animals.path) == before
-
-
-def test_a_split_finds_the_two_halves_of_a_merge(animals, blobs):
-    merged = animals.merge(["cat", "dog"], name="pet").categories
-    [pet] = merged
-    done = animals.split("pet", blobs.rows)
-    assert done.retired == {pet: "pet"}
-    assert list(done.categories.values()) == ["pet 1", "pet 2"]
-    found = animals.predict(blobs.rows[:60]).category
-    halves = [np.unique(part, return_counts=True) for part in (found[:30], found[30:])]
-    most = [int(ids[counts.argmax()]) for ids, counts in halves]
-    assert set(most) == set(done.categories)
-    assert min(counts.max() for _, counts in halves) >= 28
-    assert sorted(done.counts) == sorted(done.categories)
-    old = {c.id: c for c in animals.categories(retired=True)}[pet]
-    assert (old.status, old.into) == ("split", tuple(done.categories))
-    assert {c.parents for c in animals.categories() if c.id in done.categories} == {(pet,)}
-    assert animals.undo().of_command == "split"
-    assert pet in {c.id for c in animals.categories()}
-
-
-def test_the_parts_of_a_split_learn_from_the_batch_alone(animals, blobs):
-    animals.merge(["cat", "dog"], name="pet")
-    done = animals.split("pet", blobs.rows, names=["<i>tom</i>", "rex"])
-    assert list(done.categories.values()) == ["<i>tom</i>", "rex"]
-    taught = {c.name: c.taught for c in animals.categories()}
-    assert sorted([taught["<i>tom</i>"], taught["rex"]]) == sorted(done.counts.values())
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_parts": 1}, "n_parts"),
-        ({"n_parts": 40}, "'cat'.* 40 .* 80"),
-        ({"names": ["a"]}, "2 different names"),
-        ({"names": ["a", "owl"]}, "2 .*'owl'"),
-    ],
-)
-def test_a_wrong_split_changes_nothing(animals, blobs, tree, options, message):
-    before = tree(animals.path)
-    with pytest.raises(InputError, match=message):
-        animals.split("cat", blobs.rows, **options)
-    assert tree(animals.path) == before
-
-
-def test_a_split_names_items_that_could_not_be_embedded(tmp_path):
-    image = pytest.importorskip("PIL.Image")
-
-    class Colours:
-        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
-
-        def embed(self, items):
-            return np.array([np.asarray(open_picture(item), dtype=float).mean(axis=(0, 1)) for item in items])
-
-    rng = np.random.default_rng(0)
-    for name in ("red", "blue"):
-        (tmp_path / "data" / name).mkdir(parents=True)
-        for i in range(6):
-            array = rng.integers(0, 100, 3) + np.array([150, 0, 0] if name == "red" else [0, 0, 150])
-            image.new("RGB", (4, 4), tuple(array.tolist())).save(tmp_path / "data" / name / f"{i}.png")
-    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), cache=False, model={"count": "evidence"})
-    workspace.learn(tmp_path / "data")
-    (tmp_path / "data/red/0.png").write_bytes(b"no picture")
-    done = workspace.split("red", tmp_path / "data")
-    assert [failure.reference for failure in done.failures] == ["red/0.png"]
-    assert done.as_json()["failures"][0]["reason"]
-    assert workspace.rename("blue", "sea").failures == ()
-
-
-def test_equal_items_cannot_be_split(animals, blobs):
-    with pytest.raises(InputError, match="Too few distinct"):
-        animals.split("cat", np.repeat(blobs.rows[:1], 8, axis=0))
 
 
 def test_a_dropped_category_is_never_predicted_and_comes_back(animals, blobs, answers):

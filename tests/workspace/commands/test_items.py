@@ -1,4 +1,7 @@
+import os
 import shutil
+import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -7,6 +10,7 @@ from hypothesis import strategies as st
 
 from vbcgcd.bayes import recover_statistics, statistics_by_label
 from vbcgcd.errors import InputError, MissingFileError, WorkspaceBusy
+from vbcgcd.items import Items
 from vbcgcd.workspace import Workspace
 
 FEW = settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -148,6 +152,33 @@ def test_twelve_corrected_items_change_the_answers(animals, blobs):
     animals.reject_items(animals.items("category=3"), data=blobs.batch)
     assert (animals.predict(rows).name == np.array(["frog"] * 12)).all()
     assert taught(animals)["novel-3"] == 0
+
+
+@pytest.mark.data
+def test_twelve_moved_sentences_teach_more_than_twelve_new_labels(tmp_path):
+    folder = os.environ.get("VBCGCD_DATA")
+    if not folder:
+        pytest.skip("VBCGCD_DATA is not set")
+    with np.load(Path(folder) / "clinc150-minilm.npz") as data:
+        x, y, test_x, test_y = (data[name] for name in ("train_x", "train_y", "test_x", "test_y"))
+    x, test_x = x.astype(np.float32), test_x.astype(np.float32)
+    first, second = 70, 109  # two intents that are nearly the same, found as one
+    labelled = np.concatenate([np.flatnonzero(y == c)[:20] for c in range(60)])
+    batch = np.concatenate([np.flatnonzero(y == c)[:20] for c in (first, second)])
+    right = {}
+    for way in ("learn", "move"):
+        workspace = Workspace.init(tmp_path / way)
+        workspace.learn(x[labelled], [f"intent {c}" for c in y[labelled]])
+        workspace.discover(x[batch], n_novel=1)
+        if way == "learn":
+            workspace.learn(x[batch[20:32]], ["second"] * 12)
+        else:
+            chosen = [item for item in workspace.items("session=1") if 20 <= int(item.reference) < 32]
+            workspace.move_items(chosen, "second", create=True, data=x[batch])
+        names = np.array(workspace.predict(test_x[test_y == second]).name)
+        right[way] = float(np.mean(names == "second"))
+    assert right["learn"] < 0.3  # the wrong items keep teaching the other category
+    assert right["move"] > right["learn"] + 0.3
 
 
 def test_corrected_items_count_as_labelled_and_make_a_category_certain(animals, blobs):
@@ -293,6 +324,94 @@ def test_a_source_that_changed_or_vanished_is_refused(letters, tmp_path, tree):
     letters.move_items("monday.csv:3", "table")
     file.unlink()  # what was embedded once is kept
     letters.move_items("monday.csv:3", "card")
+
+
+def test_a_row_that_was_deleted_is_refused(letters, tmp_path, tree):
+    file = tmp_path / "monday.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    file.write_text("".join(lines[:3] + lines[4:]))
+    before = tree(letters.path)
+    for item in ("monday.csv:2", "monday.csv:5"):
+        with pytest.raises(InputError, match=r"monday.csv has changed since session 1"):
+            letters.move_items(item, "table")
+    assert tree(letters.path) == before
+
+
+def test_items_that_are_named_twice_are_moved_once(letters):
+    [item] = letters.items("text~WEATHER 3")
+    done = letters.move_items(["monday.csv:3", item, "3@1", "monday.csv:3@1"], "table")
+    assert [change.reference for change in done.items] == ["3"]
+    assert done.weights[letters.category("table").id] == (8.0, 9.0)
+
+
+def test_references_that_are_not_unique_are_refused(tmp_path, words, tree):
+    texts = [f"{word} {i}" for word in ("card", "table", "music") for i in range(6)]
+    labels = np.array([text.split()[0] for text in texts])
+    workspace = Workspace.init(
+        tmp_path / "w", embedder=words, model={"n_components": 2, "prior_strength": 12.0}
+    )
+    items = Items("text", texts, ["same", "same", *map(str, range(16))], "a list", labels)
+    workspace.learn(items)
+    before = tree(workspace.path)
+    with pytest.raises(InputError, match="2 items are called 'same'"):
+        workspace.move_items("same", "table", data=items)
+    with pytest.raises(InputError, match="2 items of a list are called 'same'"):
+        workspace.move_items(workspace.items("reference=same")[0], "table", data=items)
+    assert tree(workspace.path) == before
+    workspace.move_items("3", "table", data=items)
+
+
+def test_other_items_than_those_of_the_session_are_refused(animals, blobs, tree):
+    before = tree(animals.path)
+    for wrong in (blobs.batch[::-1], blobs.batch + 1):
+        with pytest.raises(InputError, match="other items than those of session 1") as caught:
+            animals.move_items("3@1", 0, data=wrong)
+        assert caught.value.option == "data"
+    assert tree(animals.path) == before
+
+
+def test_a_frame_is_read_as_its_session_read_it(tmp_path, words):
+    pandas = pytest.importorskip("pandas")
+    texts = [f"{word} {i}" for word in ("card", "table", "music") for i in range(6)]
+    frame = pandas.DataFrame({"a": [text.split()[0] for text in texts], "b": texts, "c": texts[::-1]})
+    workspace = Workspace.init(
+        tmp_path / "w", embedder=words, model={"n_components": 2, "prior_strength": 12.0}
+    )
+    workspace.learn(frame, text="b", label="a")
+    workspace.move_items("3", "table", data=frame)
+    assert taught(workspace) == {"card": 5, "music": 6, "table": 7}
+
+
+def test_writers_wait_for_each_other_and_nothing_is_lost(animals, blobs):
+    chosen = animals.items("category=3")[:12]
+    errors = []
+
+    def work(items):
+        try:
+            mine = Workspace.open(animals.path, lock_timeout=60)
+            for item in items:
+                mine.move_items(item, 0, data=blobs.batch)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(chosen[i::3],)) for i in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == []
+    assert {item.reference for item in animals.items("state=moved")} == {item.reference for item in chosen}
+    assert taught(animals)["cat"] == 30 + 12
+
+
+def test_an_svi_workspace_says_why_not(blobs, tmp_path, tree):
+    model = {"count": "evidence", "n_components": 6, "prior_strength": 20.0, "inference": "svi"}
+    workspace = Workspace.init(tmp_path / "w", model=model)
+    workspace.learn(blobs.rows, blobs.labels)
+    before = tree(workspace.path)
+    with pytest.raises(InputError, match="'svi'"):
+        workspace.move_items("3", "dog", data=blobs.rows)
+    assert tree(workspace.path) == before
 
 
 def test_items_leave_a_seedling_and_come_back(tmp_path):

@@ -125,7 +125,7 @@ def test_the_next_session_is_given_the_seedlings(left, blobs, monkeypatch):
     "command",
     [
         lambda workspace, blobs: workspace.merge([0, 4]),
-        lambda workspace, blobs: workspace.split("cat", blobs.rows),
+        lambda workspace, blobs: workspace.split("cat", blobs.rows, n_parts=2),
         lambda workspace, blobs: workspace.drop(3),
         lambda workspace, blobs: workspace.rename(0, "lion"),
         lambda workspace, blobs: workspace.learn(blobs.rows + 50, blobs.labels, update_known=True),

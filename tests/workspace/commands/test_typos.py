@@ -1,7 +1,7 @@
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.commands.typos import typo_of
+from vbcgcd.workspace.commands.typos import ADVICE, check_typos, typo_of
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,19 @@ def test_a_probable_typo_is_refused_until_it_is_permitted(fresh, blobs, tree):
     assert error.value.option == "new_labels"
     assert tree(fresh.path) == before
     assert list(fresh.learn(blobs.batch, ["swalowed"] * 100, new_labels=True).novel.values()) == ["swalowed"]
+
+
+def test_all_of_them_are_named_up_to_a_few():
+    known = ["card_swallowed", "book_flight"]
+    with pytest.raises(InputError) as caught:
+        check_typos(["card_swalowed", "pay_bill", "book_fligth"], known)
+    message = str(caught.value)
+    assert "'card_swalowed' is new; did you mean 'card_swallowed'?" in message
+    assert "'book_fligth' is new; did you mean 'book_flight'?" in message
+    assert message.endswith(ADVICE)
+    assert "pay_bill" not in message
+    names = [
+        f"card_{place}" for place in ("wallowed", "sallowed", "swllowed", "swalowed", "swallwed", "swalloed")
+    ]
+    with pytest.raises(InputError, match="and 1 more like it"):
+        check_typos(names, known)

@@ -17,7 +17,7 @@ from vbcgcd.workspace.imports.contents import UNPACKED_BYTES
 
 @pytest.fixture(scope="module")
 def members(tmp_path_factory):
-    """An export: 1 init, 2 learn, 3 discover, 4 rename, 5 merge, 6 undo, 7 redo, 8 split, 9 drop, ..."""
+    """An export: 1 init, 2 learn, 3 discover, 4 rename, 5 merge, ..., 8 move, 9 split, 10 reject, ..."""
     return sample(tmp_path_factory.mktemp("sample"))
 
 
@@ -211,3 +211,42 @@ def test_thumbnails_are_pictures(members, refused, jpeg):
 
 def test_what_is_no_zip_at_all(refused):
     assert "not a complete export" in refused(b"hello", WorkspaceDamaged)
+
+
+@pytest.mark.parametrize(
+    ("commit", "edit", "words"),
+    [
+        (9, lambda v: v["changes"]["categories"][0].update(status="dropped", into=[]), "splits 0"),
+        (9, lambda v: v["files"].pop("corrections.safetensors"), "corrections.safetensors"),
+        (10, lambda v: v["changes"].update(seedlings=0), "seedlings where it should not"),
+        (10, lambda v: v["changes"].update(seedlings=1, bed=[3]), "files"),
+        (10, lambda v: v["changes"].update(seedlings=0, bed=[3]), "keeps seedlings that are not there"),
+        (3, lambda v: v["changes"].update(lineage={"seedlings": [4], "grown": {}}), "of those that are not"),
+        (
+            3,
+            lambda v: v["changes"].update(lineage={"seedlings": [], "grown": {"77": 0}}),
+            "of those that are",
+        ),
+    ],
+)
+def test_corrections_that_no_command_wrote(members, refused, commit, edit, words):
+    assert words in refused(edited(members, commit, edit))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("commit", 99, "items that are not there"),
+        ("commit", -1, "items that are not there"),
+        ("row", 10**6, "items that are not there"),
+        ("category", 77, "unknown categories"),
+        ("state", 99, "corrections.safetensors"),
+        ("lessons.category", 77, "unknown categories"),
+        ("lessons.item", 10**6, "corrections.safetensors"),
+        ("lessons.weight", np.nan, "weights"),
+        ("lessons.weight", -1.0, "weights"),
+        ("vectors", np.inf, "embeddings"),
+    ],
+)
+def test_corrections_of_what_is_not_there(members, refused, key, value, words):
+    assert words in refused(with_array(members, "commits/000008/corrections.safetensors", key, value))

@@ -35,12 +35,12 @@ def test_nothing_is_typical_of_nothing(fresh):
     assert typical_items(fresh.snapshot(), 0, 3) == ()
 
 
-def test_items_of_a_split_are_of_the_last_session_before_it(animals, blobs):
-    parts = animals.split("cat", blobs.rows).categories
+def test_items_of_a_split_stay_items_of_their_session(animals, blobs):
+    parts = animals.split("cat", blobs.rows, n_parts=2).categories
     animals.discover(blobs.batch + 30, n_novel=1)
     for part in parts:
         items = typical_items(animals.snapshot(), part, 5)
-        assert {item.session for item in items if item.commit == 4} == {1}
+        assert {(item.session, item.commit) for item in items} == {(0, 2)}
     assert {item.session for item in animals.overview().map} == {0, 1, 2}
 
 
@@ -73,7 +73,7 @@ def test_the_number_of_items_does_not_depend_on_what_became_of_their_categories(
     animals.drop(3)
     assert animals.count_items() == animals.overview().items == 190
     animals.merge([0, 1])
-    animals.split(2, blobs.rows)
+    animals.split(2, blobs.rows, n_parts=2)
     assert animals.count_items() == animals.overview().items == 190
     for _ in range(4):
         animals.undo()

@@ -17,6 +17,9 @@ def test_results_become_plain_values():
         "retired": {"1": "b"},
         "counts": {"7": 3},
         "failures": [{"reference": "x", "reason": "broken"}],
+        "missing": 0,
+        "shared": 0.0,
+        "judged": False,
     }
 
 

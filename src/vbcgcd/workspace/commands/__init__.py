@@ -10,13 +10,14 @@ if TYPE_CHECKING:
         drop_draft,
         merge_draft,
         rename_draft,
-        split_draft,
     )
     from vbcgcd.workspace.commands.history import configure_draft, redo_draft, undo_draft, undo_result
     from vbcgcd.workspace.commands.relocating import relocate_sources
     from vbcgcd.workspace.commands.sessions import check_labelled, discover_draft, learn_draft
+    from vbcgcd.workspace.commands.splitting import Extra, split_draft
 
 __all__ = [
+    "Extra",
     "category_result",
     "check_labelled",
     "configure_draft",
@@ -40,10 +41,10 @@ __getattr__, __dir__ = lazy_names(
             "drop_draft",
             "merge_draft",
             "rename_draft",
-            "split_draft",
         ),
         "vbcgcd.workspace.commands.history": ("configure_draft", "redo_draft", "undo_draft", "undo_result"),
         "vbcgcd.workspace.commands.relocating": ("relocate_sources",),
         "vbcgcd.workspace.commands.sessions": ("check_labelled", "discover_draft", "learn_draft"),
+        "vbcgcd.workspace.commands.splitting": ("Extra", "split_draft"),
     },
 )

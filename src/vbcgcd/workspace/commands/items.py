@@ -16,7 +16,15 @@ from vbcgcd.errors import InputError
 from vbcgcd.record import plain
 from vbcgcd.workspace.commands.foundations import renewed_bed, renewed_posteriors
 from vbcgcd.workspace.commands.naming import check_distinct, check_name
-from vbcgcd.workspace.ledger import CORRECTING, Change, enter, ledger_of, session_lessons, taught_now
+from vbcgcd.workspace.ledger import (
+    CORRECTING,
+    Change,
+    enter,
+    ledger_of,
+    present_category,
+    session_lessons,
+    taught_now,
+)
 from vbcgcd.workspace.log.commits import Commit, Content, Draft
 from vbcgcd.workspace.log.files import CORRECTIONS, SEEDLINGS, SEGMENT, SeedlingBed, Segment
 from vbcgcd.workspace.log.lessons import (
@@ -155,11 +163,15 @@ def _check_assigned(snapshot: Snapshot, item: ItemInfo, outcome: str) -> None:
 def _unlabelled(snapshot: Snapshot, item: ItemInfo) -> _Wish:
     if snapshot.history.commit(item.commit).command == "learn":
         return _Wish(item, None, "unassigned", {})
-    category = assigned_category(snapshot, (item.commit, item.row))
-    wish = _Wish(item, category, "unassigned" if category is None else "guessed", {})
-    if wish.granted:
-        return wish  # nobody has said anything
-    return replace(wish, taught=session_lessons(snapshot, (item.commit, item.row)))
+    key, said = (item.commit, item.row), item.state not in ("guessed", "unassigned")
+    if not said:
+        return _Wish(item, item.category, "unassigned" if item.category is None else "guessed", {})
+    category = assigned_category(snapshot, key)
+    if category is not None:
+        now = present_category(snapshot, key, category)
+        category = category if now is None else now.id
+    state: ItemState = "unassigned" if category is None else "guessed"
+    return _Wish(item, category, state, session_lessons(snapshot, key))
 
 
 def _new_category(snapshot: Snapshot, name: Any) -> Category:

@@ -9,20 +9,24 @@ from vbcgcd.errors import InputError
 
 #: Letters of the shortest word that a typo is looked for in: shorter ones differ by a letter by nature.
 SHORTEST = 5
+#: Typos that a message names, and how it ends.
+SHOWN, ADVICE = 5, "Correct the data, or set the option 'new_labels' if these are categories of their own."
 
-__all__ = ["check_typos", "typo_of"]
+__all__ = ["ADVICE", "check_typos", "typo_of"]
 
 
 def check_typos(new: Sequence[str], known: Sequence[str]) -> None:
-    """Raise if a new label is probably one of the known names, mistyped."""
-    for name in new:
-        meant = typo_of(name, known)
-        if meant is not None:
-            raise InputError(
-                f"The label {name!r} is new; did you mean {meant!r}? Correct it, or set the option "
-                "'new_labels' if it is a category of its own.",
-                option="new_labels",
-            )
+    """Raise if new labels are probably known names, mistyped; it says which, and what was meant."""
+    meant = {name: typo_of(name, known) for name in new}
+    typos = [
+        f"{name!r} is new; did you mean {other!r}?" for name, other in meant.items() if other is not None
+    ]
+    if typos:
+        more = f" (and {len(typos) - SHOWN} more like it)" if len(typos) > SHOWN else ""
+        raise InputError(
+            f"The label {' The label '.join(typos[:SHOWN])}{more} {ADVICE}",
+            option="new_labels",
+        )
 
 
 def typo_of(name: str, known: Iterable[str]) -> str | None:

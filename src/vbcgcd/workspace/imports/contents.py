@@ -206,8 +206,8 @@ def _check_corrections(snapshot: Snapshot, commit: Commit) -> None:
         taught = {**item.before, **item.after}
         if not all(c in state.categories or c == UNASSIGNED for c, _ in taught):
             raise InputError("it has lessons for unknown categories")
-        if not all(np.isfinite(w) and w > 0 for part in (item.before, item.after) for w in part.values()):
-            raise InputError("its weights are not numbers above 0")
+        if not all(np.isfinite(w) and w >= 0 for part in (item.before, item.after) for w in part.values()):
+            raise InputError("its weights are not numbers from 0 on")
         vector = item.vector
         if vector is not None and (
             vector.shape != (base.knowledge.posterior.dim,) or not np.isfinite(vector).all()

@@ -89,7 +89,8 @@ def _check_command(where: str, commit: Commit, history: History) -> None:
     else:
         _check_categories(where, commit, history)
         _check_files(where, commit, history)
-    if command in (*SESSIONS, "split"):
+        _check_bed(where, commit, history)
+    if command in SESSIONS or TABLE in commit.files:
         SESSION_SUMMARY(where, dict(commit.summary))
         _check_summary(where, commit, history)
 
@@ -156,11 +157,34 @@ def _check_files(where: str, commit: Commit, history: History) -> None:
     if history.state.model is None and not first:
         raise InputError(f"{where} is {commit.command!r} before anything was learned")
     needed = {MODEL} if first else {SEGMENT} if changes.get("posteriors") else set()
-    needed |= {TABLE} if commit.command in (*SESSIONS, "split") else set()
+    by_items = commit.command == "split" and TABLE not in files  # release 0.1 assigned items of a batch
+    needed |= {TABLE} if commit.command in SESSIONS or (commit.command == "split" and not by_items) else set()
     needed |= {SEEDLINGS} if changes.get("seedlings") else set()
-    needed |= {CORRECTIONS} if commit.command in CORRECTING else set()
+    needed |= {CORRECTIONS} if commit.command in CORRECTING or by_items else set()
     if not needed <= files or files & {MODEL, SEGMENT, SEEDLINGS, TABLE, CORRECTIONS} - needed:
         raise InputError(f"{where} has the files {sorted(files)}, expected {sorted(needed)}")
+
+
+def _check_bed(where: str, commit: Commit, history: History) -> None:
+    """Whether a commit makes its seedlings of those that there were, and splits a category if it says so."""
+    changes, correcting = commit.changes, commit.command in CORRECTING
+    split = [values for values in changes.get("categories", ()) if values["status"] == "split"]
+    if len(split) != (commit.command == "split"):
+        raise InputError(f"{where} splits {len(split)} categories")
+    if ("bed" in changes) != (correcting and "seedlings" in changes):
+        raise InputError(f"{where} has seedlings where it should not, or none where it should")
+    if "bed" in changes:
+        laid = (c for c in reversed(history.in_effect()) if c.command not in CORRECTING)
+        size = next((c.changes["seedlings"] for c in laid if "seedlings" in c.changes), 0)
+        bed = changes["bed"]
+        if sorted(set(bed)) != bed or len(bed) != changes["seedlings"] or not all(i < size for i in bed):
+            raise InputError(f"{where} keeps seedlings that are not there")
+    if "lineage" in changes:
+        last, known = history.state.seedlings, history.after(commit).state.categories
+        size = 0 if last is None else history.commit(last).changes["seedlings"]
+        past = [*changes["lineage"]["seedlings"], *changes["lineage"]["grown"].values()]
+        if not all(i < size for i in past) or not all(int(i) in known for i in changes["lineage"]["grown"]):
+            raise InputError(f"{where} makes seedlings of those that are not there")
 
 
 def _check_summary(where: str, commit: Commit, history: History) -> None:

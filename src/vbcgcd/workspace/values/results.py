@@ -47,6 +47,12 @@ class CategoryResult(Result):
         Items in each part of a split.
     failures : tuple of Failure
         Items for a split that could not be embedded.
+    missing : int
+        Items of a split category that could not be read any more: they stay with it.
+    shared : float
+        Number of items, by weight, whose teaching the parts of a split share, since they were not there.
+    judged : bool
+        Whether the number of parts was judged.
 
     Examples
     --------
@@ -61,6 +67,9 @@ class CategoryResult(Result):
     retired: Mapping[int, str] = field(default_factory=dict)
     counts: Mapping[int, int] = field(default_factory=dict)
     failures: tuple[Failure, ...] = ()
+    missing: int = 0
+    shared: float = 0.0
+    judged: bool = False
 
 
 @dataclass(frozen=True)
