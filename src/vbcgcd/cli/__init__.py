@@ -11,6 +11,7 @@ from vbcgcd.cli import (
     embed,
     extras,
     items,
+    review,
     settings,
     study,
     unassigned,
@@ -33,6 +34,7 @@ app.command(rich_help_panel=_WORK)(batches.discover)
 app.command(rich_help_panel=_WORK)(batches.predict)
 app.add_typer(categories.app, name="categories", rich_help_panel=_WORK)
 app.add_typer(items.app, name="items", rich_help_panel=_WORK)
+app.add_typer(review.app, name="review", rich_help_panel=_WORK)
 app.command(rich_help_panel=_WORK)(workspace.undo)
 app.command(rich_help_panel=_WORK)(workspace.redo)
 app.command(rich_help_panel=_WORK)(settings.config)

@@ -137,8 +137,27 @@ def _session_record() -> Schema:
     return schema
 
 
+def _with_texts(kind: type, *lists: str) -> Schema:
+    """A value whose items carry their texts."""
+    schema = of_class(kind, [f.name for f in fields(kind) if f.name != "texts"])
+    item = of_class(v.ItemInfo)
+    item["properties"]["text"] = TEXT
+    schema["properties"] |= {name: array(item) for name in lists}
+    return schema
+
+
+def _question() -> Schema:
+    schema = _with_texts(v.Question, "items")
+    schema["properties"]["gain"] = NUMBER
+    return schema
+
+
 #: Values whose JSON form is not that of their fields.
-_OWN_FORM: dict[type, Callable[[], Schema]] = {SessionRecord: _session_record}
+_OWN_FORM: dict[type, Callable[[], Schema]] = {
+    SessionRecord: _session_record,
+    v.Side: lambda: _with_texts(v.Side, "typical", "doubtful"),
+    v.Question: _question,
+}
 
 
 def _item_row() -> Schema:
@@ -288,6 +307,10 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     **{f"categories {name}": _ref(v.UndoResult) for name in ("undo", "redo")},
     "items": lambda: obj(items=array(_item_row())),
     **{f"items {name}": _ref(v.ItemsResult) for name in ("move", "confirm", "reject", "unlabel")},
+    "review": _ref(v.Review),
+    "review show": _ref(v.Question),
+    "review accept": lambda: {"anyOf": [of_class(v.CategoryResult), of_class(v.ItemsResult)]},
+    "review dismiss": _ref(v.DismissResult),
     "undo": _ref(v.UndoResult),
     "redo": _ref(v.UndoResult),
     "config": _settings,

@@ -18,7 +18,6 @@ from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, single_item
 from vbcgcd.workspace.config import DEFAULTS, check_config, with_vocabulary
-from vbcgcd.workspace.item_verbs import ItemVerbs
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.folder import open_created
 from vbcgcd.workspace.log.parquet import check_pyarrow
@@ -30,6 +29,7 @@ from vbcgcd.workspace.packing import pack, pack_all
 from vbcgcd.workspace.queries.rereading import read_again
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
+from vbcgcd.workspace.review_verbs import ReviewVerbs
 from vbcgcd.workspace.snapshot import Key, Snapshot
 from vbcgcd.workspace.trust import check_clusterer, check_embedder_setting, unconfirmed
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 __all__ = ["Workspace"]
 
 
-class Workspace(ItemVerbs, NamingVerbs):
+class Workspace(ReviewVerbs, NamingVerbs):
     """A folder that learns for years: labelled categories, and those discovered batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never

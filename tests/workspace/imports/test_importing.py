@@ -250,3 +250,38 @@ def test_corrections_that_no_command_wrote(members, refused, commit, edit, words
 )
 def test_corrections_of_what_is_not_there(members, refused, key, value, words):
     assert words in refused(with_array(members, "commits/000008/corrections.safetensors", key, value))
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("category", 77, "not those that the record counts"),
+        ("count", 10**6, "not those that the record counts"),
+        ("shift", np.inf, "not finite"),
+        ("shift", np.nan, "not finite"),
+        ("spread", -1.0, "not variances"),
+        ("halves", -np.inf, "not finite"),
+        ("smaller", 0.75, "not variances and shares"),
+    ],
+)
+def test_traces_that_no_session_leaves(members, refused, key, value, words):
+    name = "commits/000003/traces.safetensors"
+    assert words in refused(with_array(members, name, key, value))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"dismissed": {"question": "same-0-1"}},
+        {"dismissed": {"question": "", "categories": [], "probability": 0.5, "affected": 1}},
+        {"dismissed": {"question": "x", "categories": [], "probability": 5, "affected": 1}},
+        {"dismissed": {"question": "x", "categories": [-1], "probability": 0.5, "affected": 1}},
+        {
+            "dismissed": {"question": "x", "categories": [], "probability": 0.5, "affected": 1},
+            "categories": [],
+        },
+    ],
+)
+def test_dismissals_that_are_none(members, refused, changes):
+    assert refused(edited(members, 4, lambda v: v.update(command="dismiss", changes=changes)))

@@ -2,6 +2,7 @@
 
 from vbcgcd.workspace.values.answers import Candidate, Explanation, Predictions
 from vbcgcd.workspace.values.naming import NameProposal, NameSuggestion
+from vbcgcd.workspace.values.questions import DismissResult, Question, Review, Side
 from vbcgcd.workspace.values.results import (
     CategoryResult,
     ConfigResult,
@@ -35,6 +36,7 @@ __all__ = [
     "Changes",
     "CommandInfo",
     "ConfigResult",
+    "DismissResult",
     "Explanation",
     "ExportResult",
     "ItemChange",
@@ -46,9 +48,12 @@ __all__ = [
     "NameSuggestion",
     "Overview",
     "Predictions",
+    "Question",
     "RepairResult",
     "ReportResult",
+    "Review",
     "SeedlingInfo",
+    "Side",
     "SourceInfo",
     "UndoResult",
 ]
