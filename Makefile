@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint format bench torture soak reference clean help
+.PHONY: demo test lint format bench torture soak reference docs clean help
 
 help:            ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -45,8 +45,13 @@ torture: $(VENV)/.dev   ## attack everything: kills, faults, damage, hostile inp
 soak: $(VENV)/.dev   ## 2,000 sessions in one workspace
 	OMP_NUM_THREADS=1 $(BIN)/python benchmarks/soak.py
 
-reference: $(VENV)/.dev   ## write docs/cli.md from the program
+reference: $(VENV)/.dev   ## write docs/cli.md and docs/schemas.json from the program
 	$(BIN)/python -m typer vbcgcd.cli utils docs --name vbcgcd --output docs/cli.md
+	$(BIN)/python -m vbcgcd schema > docs/schemas.json
+
+docs: $(VENV)/.docs   ## the documents as a site, in build/docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs build/docs
+	@echo "The site is at build/docs/index.html."
 
 clean:           ## remove the virtual environment and caches
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
@@ -61,4 +66,8 @@ $(VENV)/.core: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.docs: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	@touch $@ $(VENV)/.core

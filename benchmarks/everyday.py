@@ -47,6 +47,8 @@ FILLERS = (
     "what",
     "is",
 )
+#: What a shell sets to complete the name of a category.
+COMPLETION = {"_VBCGCD_COMPLETE": "complete_bash", "COMP_WORDS": "vbcgcd categories show ", "COMP_CWORD": "3"}
 _FRESH = count(1)
 
 
@@ -134,14 +136,13 @@ def cost(action: Callable[[], object]) -> Cost:
 
 def everyday(code: Code) -> Iterator[tuple[str, Cost]]:
     """Each everyday command and what it costs."""
-    words = {"_VBCGCD_COMPLETE": "complete_bash", "COMP_WORDS": "vbcgcd categories show ", "COMP_CWORD": "3"}
     commands: dict[str, Callable[[], object]] = {
         "--help": lambda: code.run("--help"),
         "status": lambda: code.run("status"),
         "sessions": lambda: code.run("sessions"),
         "config": lambda: code.run("config"),
         "categories": lambda: code.run("categories"),
-        "completion of names": lambda: code.run(**words),
+        "completion of names": lambda: code.run(**COMPLETION),
         "predict, 300 cached texts": lambda: code.run("predict", "known.csv"),
         "predict, one new text": lambda: code.run("predict", code.new_text()),
     }
@@ -149,10 +150,10 @@ def everyday(code: Code) -> Iterator[tuple[str, Cost]]:
         yield name, cost(action)
 
 
-def offenders(code: Code, *words: str, most: int = 8) -> list[tuple[str, float]]:
+def offenders(code: Code, *words: str, most: int = 8, **more: str) -> list[tuple[str, float]]:
     """Libraries with the longest import of their own, in seconds."""
     seconds: Counter[str] = Counter()
-    for line in code.run(*words, flags=("-X", "importtime")).stderr.splitlines():
+    for line in code.run(*words, flags=("-X", "importtime"), **more).stderr.splitlines():
         if match := re.match(r"import time:\s+(\d+) \|\s+\d+ \|\s+(\w+)", line):
             seconds[match[2]] += int(match[1])
     return [(name, micro / 1e6) for name, micro in seconds.most_common(most)]
@@ -236,9 +237,13 @@ def main() -> None:
         if len(costs) > 1:
             columns += ["before: CPU s", "wall s", "ratio of CPU"]
         table(f"Everyday commands from cold, {CATEGORIES} categories, best of {REPEATS}", columns, rows)
-        for words in (("status",), ("categories",)):
-            listed = ", ".join(f"{name} {seconds:.3f}" for name, seconds in offenders(codes[0], *words))
-            console.print(f"Largest imports of {words[0]}, seconds: {listed}")
+        for what, words, more in (
+            ("status", ["status"], {}),
+            ("categories", ["categories"], {}),
+            ("completion", [], COMPLETION),
+        ):
+            listed = ", ".join(f"{name} {s:.3f}" for name, s in offenders(codes[0], *words, **more))
+            console.print(f"Largest imports of {what}, seconds: {listed}")
         console.print(f"predict --stdin, a new text: {line_rate(codes[0])}")
     if options.rates:
         rates()

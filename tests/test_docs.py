@@ -1,5 +1,6 @@
 """The code in the documents runs, and the command-line reference is that of the program."""
 
+import json
 import re
 import subprocess
 import sys
@@ -48,3 +49,30 @@ def test_command_line_reference_is_current(tmp_path):
     ]
     subprocess.run(command, check=True, capture_output=True)
     assert fresh.read_text() == (ROOT / "docs" / "cli.md").read_text(), "run make reference"
+
+
+def test_schemas_are_those_of_the_program():
+    from vbcgcd.cli.schemas import all_schemas
+
+    assert json.loads((ROOT / "docs" / "schemas.json").read_text()) == all_schemas(), "run make reference"
+
+
+def test_every_page_is_on_the_site():
+    docs = ROOT / "docs"
+    listed = set()
+    for page in (docs / "index.md", *(docs / "site").glob("*.md")):
+        for tree in re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.S):
+            names = re.findall(r"^(?:.* <)?([a-z./]+)>?$", tree, flags=re.M)
+            listed |= {(page.parent / f"{name}.md").resolve() for name in names}
+    assert listed == {*docs.glob("*.md"), *(docs / "site").glob("*.md")} - {docs / "index.md"}
+
+
+def test_anchors_between_documents_lead_somewhere():
+    for page in PAGES:
+        for target, anchor in re.findall(r"\]\(([^):#]*\.md)?#([^)]+)\)", page.read_text()):
+            text = (page.parent / target).read_text() if target else page.read_text()
+            titles = re.findall(r"^#+ (.*)$", text, flags=re.M)
+            assert anchor in {re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles}, (
+                page,
+                anchor,
+            )

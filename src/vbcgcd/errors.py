@@ -22,6 +22,7 @@ __all__ = [
     "InputError",
     "MissingFileError",
     "NotFittedError",
+    "NothingToDo",
     "NumericalError",
     "VbcgcdError",
     "WorkspaceBusy",
@@ -86,6 +87,16 @@ class MissingFileError(InputError):
     Examples
     --------
     >>> issubclass(MissingFileError, ValueError)
+    True
+    """
+
+
+class NothingToDo(InputError):
+    """Nothing is wrong, but there is nothing to do either: an empty batch, nothing to undo.
+
+    Examples
+    --------
+    >>> issubclass(NothingToDo, InputError)
     True
     """
 

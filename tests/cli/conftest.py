@@ -38,7 +38,8 @@ def program():
 def place(tmp_path, monkeypatch, program):
     """Stand in an empty folder, with embeddings of texts by words and no cache outside of the test."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("VBCGCD_WORKSPACE", raising=False)
+    for name in ("WORKSPACE", "QUIET", "LOG", "WAIT"):
+        monkeypatch.delenv(f"VBCGCD_{name}", raising=False)
     monkeypatch.setenv("VBCGCD_CACHE", str(tmp_path.parent / f"{tmp_path.name}-cache"))
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr("typer.testing._get_command", lambda app: program, raising=False)

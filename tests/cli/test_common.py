@@ -12,6 +12,7 @@ from vbcgcd.errors import (
     InputError,
     MissingFileError,
     NotFittedError,
+    NothingToDo,
     NumericalError,
     WorkspaceBusy,
     WorkspaceDamaged,
@@ -43,6 +44,7 @@ def fail(error, capsys, **values):
         (MissingFileError("Wrong: x."), ExitCode.INPUT),
         (NotFittedError("Wrong: x."), ExitCode.INPUT),
         (NumericalError("Wrong: x."), ExitCode.INPUT),
+        (NothingToDo("Wrong: x."), ExitCode.NOTHING),
         (WorkspaceBusy("Wrong: x."), ExitCode.BUSY),
         (WorkspaceDamaged("Wrong: x."), ExitCode.DAMAGED),
         (DiskError("Wrong: x."), ExitCode.DISK),
@@ -58,7 +60,7 @@ def test_every_kind_of_error_has_its_exit_code(error, code, capsys):
 
 
 def test_exit_codes_differ_and_leave_0_and_1_alone():
-    assert [int(code) for code in ExitCode] == [2, 3, 4, 5, 6, 130]
+    assert [int(code) for code in ExitCode] == [2, 3, 4, 5, 6, 7, 130]
 
 
 def test_a_full_disk_is_told_even_if_the_system_names_no_file(capsys):
@@ -102,6 +104,10 @@ def test_options_that_the_command_does_not_have_are_not_mentioned(option, capsys
 def test_a_message_is_never_rewritten(capsys):
     text = "There is no file n_novel kind= give again=True or None, got None."
     assert fail(InputError(text), capsys)[1] == f"Error: {text}\n"
+
+
+def test_no_to_a_question_ends_with_130(capsys):
+    assert fail(typer.Abort(), capsys) == (130, "Nothing was changed.\n")
 
 
 def test_ctrl_c_ends_with_130(capsys):

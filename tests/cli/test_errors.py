@@ -117,13 +117,23 @@ CASES = {
 }
 
 
+#: Of these, nothing is wrong with the input; there is only nothing to do.
+NOTHING = {"learn ../header.csv", "learn ../no-rows.npz", "learn ../folder", "categories redo", "redo"}
+
+
 @pytest.mark.parametrize("line", CASES)
 def test_wrong_input_is_one_message_and_changes_nothing(line, run, animals, data, tree, place):
     before = tree(place)
-    result = run(*shlex.split(line), code=2)
+    result = run(*shlex.split(line), code=ExitCode.NOTHING if line in NOTHING else ExitCode.INPUT)
     assert CASES[line] in " ".join(result.stderr.replace("│", " ").split())
     assert result.stdout == ""
     assert tree(place) == before
+
+
+def test_nothing_to_undo_is_not_wrong_input(run, place, monkeypatch):
+    run("init", "new")
+    monkeypatch.chdir(place / "new")
+    assert run("undo", code=ExitCode.NOTHING).stderr == "Error: Nothing to undo.\n"
 
 
 @pytest.mark.parametrize(
@@ -158,7 +168,6 @@ def test_without_a_workspace_every_command_says_how_to_make_one(line, run, place
         ("explain hello", "learn"),
         ("categories show cat", "learn"),
         ("categories drop 0", "learn"),
-        ("undo", "undo"),
         ("learn ../batch.npz", "label"),
     ],
 )

@@ -70,7 +70,6 @@ def test_items_are_moved_confirmed_rejected_and_unlabelled(run):
     [
         (["items", "move", "--to", "dog"], "No item was given"),
         (["items", "move", "nobody", "--to", "dog"], "no item 'nobody'"),
-        (["items", "confirm", "--where", "state=moved"], "No item meets state=moved"),
         (["items", "--where", "colour=red"], "Error in --where: A condition is one of"),
         (["items", "-o", "x.doc"], "Unsupported file type '.doc'"),
         (["items", "--json", "confirm", "1"], "Put --json after 'confirm'"),
@@ -80,7 +79,14 @@ def test_wrong_input_is_one_clear_error(run, arguments, message):
     assert message in run(*arguments, code=2).stderr
 
 
-@pytest.mark.parametrize(("answer", "code", "sessions"), [("y\n", 0, 3), ("n\n", 1, 2)])
+def test_a_query_that_finds_nothing_leaves_nothing_to_do(run, place):
+    message = "Error in --where: No item meets state=moved"
+    assert message in run("items", "confirm", "--where", "state=moved", code=7).stderr
+    assert message in run("items", "--where", "state=moved", "-o", place / "x.csv", code=7).stderr
+    assert not (place / "x.csv").exists()
+
+
+@pytest.mark.parametrize(("answer", "code", "sessions"), [("y\n", 0, 3), ("n\n", 130, 2)])
 def test_a_probable_typo_is_asked_about_in_a_terminal(run, tmp_path, monkeypatch, answer, code, sessions):
     lines = (tmp_path / "learned.csv").read_text()
     (tmp_path / "again.csv").write_text(lines.replace(",emu", ",ostrch"))

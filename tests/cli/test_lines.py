@@ -43,7 +43,7 @@ def test_an_error_does_not_end_it(ask):
     answers = ask("--stdin", lines=b"card\n\n  \n\xff card\ncard\n").stdout.splitlines()
     assert [line.split("\t")[0] == "error" for line in answers] == [False, True, True, False, False]
     rows = [json.loads(line) for line in ask("-", "--json", lines="\ncard\n").stdout.splitlines()]
-    assert rows[0] == {"line": 1, "error": "The line is empty."}
+    assert rows[0] == {"schema_version": 1, "line": 1, "error": "The line is empty."}
     assert rows[1]["name"] == "card"
 
 

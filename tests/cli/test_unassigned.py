@@ -79,6 +79,6 @@ def test_the_list_of_categories_and_the_status_count_them(left, run, run_json):
 
 
 def test_a_workspace_without_any_says_so(run, run_json, animals):
-    assert run_json("unassigned") == {"unassigned": 0, "items": [], "seedlings": []}
+    assert run_json("unassigned") == {"schema_version": 1, "unassigned": 0, "items": [], "seedlings": []}
     assert "Every item has a category." in run("unassigned").output
     assert "unassigned" not in run("status").output

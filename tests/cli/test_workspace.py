@@ -35,7 +35,7 @@ def test_undo_and_redo_take_back_any_command(run, run_json, animals):
     assert run_json("status")["categories"] == 5
     run("undo")
     run("undo")
-    assert "undo" in run("undo", code=2).stderr
+    assert "undo" in run("undo", code=7).stderr
     assert run_json("status")["next"] == ["vbcgcd learn LABELLED-DATA"]
 
 

@@ -3,7 +3,8 @@ from importlib.metadata import EntryPoint
 import numpy as np
 import pytest
 
-from vbcgcd.embed import embedder, registry
+from vbcgcd import plugins as all_plugins
+from vbcgcd.embed import embedder
 from vbcgcd.embed.protocol import Embedder
 from vbcgcd.errors import InputError
 
@@ -39,7 +40,7 @@ def plugins(monkeypatch):
         names = ("make_lengths", "make_nothing", "make_trouble")
         return [EntryPoint(n.removeprefix("make_"), f"here:{n}", group) for n in names]
 
-    monkeypatch.setattr(registry, "entry_points", entry_points)
+    monkeypatch.setattr(all_plugins, "entry_points", entry_points)
     monkeypatch.setattr(EntryPoint, "load", lambda entry: globals()[entry.attr])
 
 

@@ -116,7 +116,7 @@ def test_whatever_a_namer_does_the_others_stand(trips, answer):
 def test_the_namer_of_the_settings(trips, monkeypatch):
     made = []
     monkeypatch.setattr(
-        "vbcgcd.workspace.naming.namers.load_plugin",
+        "vbcgcd.plugins.load_plugin",
         lambda group, name: lambda argument: made.append((name, argument)) or Says("Missing bags"),
     )
     trips.configure(namer="mine:model")
@@ -145,7 +145,7 @@ def test_a_namer_that_an_import_chose_asks_first(trips, tmp_path, monkeypatch):
     trips.export(tmp_path / "trips.zip")
     copy = Workspace.import_(tmp_path / "trips.zip", tmp_path / "copy", embedder=Words(), cache=False)
     monkeypatch.setattr(
-        "vbcgcd.workspace.naming.namers.load_plugin",
+        "vbcgcd.plugins.load_plugin",
         lambda group, name: lambda argument: Says("Missing bags"),
     )
     with pytest.raises(InputError, match=r"was imported, and its namer .* config namer"):

@@ -9,6 +9,7 @@ from vbcgcd.cli import (
     categories,
     common,
     embed,
+    extras,
     items,
     review,
     settings,
@@ -26,6 +27,7 @@ app = typer.Typer(
     help=_HELP,
 )
 _WORK, _LOOK, _MORE = "Workspace", "Inspect", "Embeddings and experiments"
+_SCRIPTS = "Other programs"
 app.command(rich_help_panel=_WORK)(settings.init)
 app.command(rich_help_panel=_WORK)(batches.learn)
 app.command(rich_help_panel=_WORK)(batches.discover)
@@ -46,6 +48,9 @@ app.command(rich_help_panel=_LOOK)(workspace.sessions)
 app.command(rich_help_panel=_LOOK)(workspace.report)
 app.command(rich_help_panel=_LOOK)(workspace.verify)
 app.command(rich_help_panel=_WORK)(workspace.repair)
+app.command(rich_help_panel=_SCRIPTS)(extras.plugins)
+app.command(rich_help_panel=_SCRIPTS)(extras.schema)
+app.command(rich_help_panel=_SCRIPTS)(extras.mcp)
 app.command(rich_help_panel=_MORE)(embed.embed)
 app.command(rich_help_panel=_MORE)(embed.finetune)
 app.add_typer(study.app, name="study", rich_help_panel=_MORE)

@@ -12,7 +12,7 @@ from rich.console import Group
 from rich.text import Text
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, working
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note, working, writes
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
@@ -27,7 +27,7 @@ NAMED_FAILURES = 20
 __all__ = ["discover", "explain", "learn", "predict", "report_failures"]
 
 
-@errors_are_messages
+@writes
 def learn(
     data: a.Data,
     label: a.Label = None,
@@ -84,7 +84,8 @@ def learn(
     try:
         record, seconds = attempt(new_labels)
     except InputError as error:
-        if error.option != "new_labels" or not sys.stdin.isatty() or not sys.stderr.isatty():
+        asks = sys.stdin.isatty() and sys.stderr.isatty() and not manner().quiet
+        if error.option != "new_labels" or not asks:
             raise
         from vbcgcd.workspace.commands.typos import ADVICE
 
@@ -100,7 +101,7 @@ def learn(
     )
 
 
-@errors_are_messages
+@writes
 def discover(
     data: a.Data,
     n_novel: Annotated[

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.batches import report_failures
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, refuse_options_before, working
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, refuse_options_before, working, writes
 from vbcgcd.errors import InputError
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def texts_of(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str]
 
 
 @app.command()
-@errors_are_messages
+@writes
 def rename(
     category: a.Category,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The new name.")],
@@ -155,7 +155,7 @@ def rename(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def suggest(
     categories: Annotated[
         list[str] | None,
@@ -214,7 +214,7 @@ def suggest(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def merge(
     categories: a.Categories,
     name: Annotated[
@@ -235,7 +235,7 @@ def merge(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def split(
     category: a.Category,
     data: Annotated[
@@ -297,7 +297,7 @@ def split(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def drop(category: a.Category, workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Drop a category. From now on similar items go to the other categories.
 
@@ -311,7 +311,7 @@ def drop(category: a.Category, workspace: a.Place = None, as_json: AsJson = Fals
 
 
 @app.command()
-@errors_are_messages
+@writes
 def undo(workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Undo the last rename, merge, split or drop.
 
@@ -321,7 +321,7 @@ def undo(workspace: a.Place = None, as_json: AsJson = False) -> None:
 
 
 @app.command()
-@errors_are_messages
+@writes
 def redo(workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Redo the rename, merge, split or drop that was just undone.
 

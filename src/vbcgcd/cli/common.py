@@ -9,7 +9,6 @@ import json
 import os
 import sys
 import time
-import typing
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -32,11 +31,24 @@ from rich.text import Text
 from typer.models import OptionInfo
 
 from vbcgcd import __version__
+from vbcgcd.cli.scripting import (
+    SCHEMA_VERSION,
+    SCRIPT_OPTIONS,
+    GlobalLog,
+    GlobalQuiet,
+    GlobalWait,
+    Manner,
+    following,
+    manner,
+    set_manner,
+    with_script_options,
+)
 from vbcgcd.errors import (
     PASSING,
     DiskError,
     InputError,
     MissingFileError,
+    NothingToDo,
     VbcgcdError,
     WorkspaceBusy,
     WorkspaceDamaged,
@@ -70,14 +82,17 @@ __all__ = [
     "finish",
     "key_value",
     "main",
+    "manner",
     "new_folder",
     "note",
     "open_workspace",
     "print_json",
     "progress_bar",
     "refuse_options_before",
+    "versioned",
     "warnings_are_notes",
     "working",
+    "writes",
 ]
 
 
@@ -89,34 +104,90 @@ class ExitCode(IntEnum):
     DAMAGED = 4
     DISK = 5
     UNCONFIRMED = 6
+    NOTHING = 7
     INTERRUPTED = 130
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console for what a command prints: as wide as the terminal, 100 columns into a file."""
-    out = Console(stderr=stderr, highlight=False)
-    return out if out.is_terminal else Console(stderr=stderr, highlight=False, width=WIDTH)
+def console(*, stderr: bool = False, always: bool = False) -> Console:
+    """A console for what a command prints: as wide as the terminal, 100 columns into a file.
+
+    With ``--quiet`` it prints nothing, unless ``always``.
+    """
+    quiet = manner().quiet and not always
+    out = Console(stderr=stderr, highlight=False, quiet=quiet)
+    return out if out.is_terminal else Console(stderr=stderr, highlight=False, quiet=quiet, width=WIDTH)
 
 
-def errors_are_messages(command: Command) -> Command:
-    """Show the errors a user can meet as one message, and end with their exit code."""
+def errors_are_messages(command: Command, *, writes: bool = False) -> Command:
+    """Show the errors a user can meet as one message, and end with their exit code.
+
+    The command also gets the options for scripts: ``--quiet``, ``--log`` and, if it ``writes``, ``--wait``.
+    """
+    signature, context = with_script_options(command, writes=writes)
+    own = inspect.signature(command).parameters
 
     @functools.wraps(command)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
+        ctx: typer.Context | None = kwargs.get(context)
+        values = {name: value for name, value in kwargs.items() if name in own}
+        before = manner()
+        set_manner(before.with_options(**{name: kwargs.get(name) for name in SCRIPT_OPTIONS}))
+        if ctx is not None and ctx.invoked_subcommand is not None:
+            with _errors_end(wrapper, kwargs):  # the options of a group are those of the command after it
+                return command(*args, **values)
+        name = command.__name__ if ctx is None else _words(ctx)
+        changed = {key: v for key, v in values.items() if key != context and v != own[key].default}
         try:
-            with warnings_are_notes():
-                return command(*args, **kwargs)
-        except KeyboardInterrupt:
-            note("Interrupted. Finished work is saved; nothing else has changed.")
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-        except Exception as error:
-            code = _exit_code(error)
-            if code is None:
-                raise
-            note(_message(error, command, kwargs), style="red")
-            raise typer.Exit(code) from None
+            with _errors_end(wrapper, kwargs), following(name, changed, _any_exit_code), warnings_are_notes():
+                return command(*args, **values)
+        finally:
+            set_manner(before)
 
+    wrapper.__signature__ = signature  # type: ignore[attr-defined]
     return wrapper  # type: ignore[return-value]
+
+
+def _words(ctx: typer.Context) -> str:
+    """A command as it is typed, without the name of the program."""
+    words: list[str] = []
+    place = ctx
+    while place.parent is not None:
+        words.insert(0, str(place.info_name))
+        place = place.parent  # type: ignore[assignment]
+    return " ".join(words)
+
+
+def writes(command: Command) -> Command:
+    """As `errors_are_messages`, for a command that writes to a workspace and may have to wait for another."""
+    return errors_are_messages(command, writes=True)
+
+
+@contextmanager
+def _errors_end(command: Callable[..., Any], values: dict[str, Any]) -> Iterator[None]:
+    """End with a message and an exit code where something is wrong that a user can meet."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        note("Interrupted. Finished work is saved; nothing else has changed.", style="red")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except typer.Abort:  # the answer to a question was no, or Ctrl-C
+        note("Nothing was changed.", style="red")
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except Exception as error:
+        code = _exit_code(error)
+        if code is None:
+            raise
+        note(_message(error, command, values), style="red")
+        raise typer.Exit(code) from None
+
+
+def _any_exit_code(error: BaseException) -> int:
+    """The exit code of whatever ended a command."""
+    if isinstance(error, KeyboardInterrupt | typer.Abort):
+        return ExitCode.INTERRUPTED
+    if isinstance(error, typer.Exit):
+        return error.exit_code
+    return (_exit_code(error) or 1) if isinstance(error, Exception) else 1
 
 
 @contextmanager
@@ -129,6 +200,7 @@ def warnings_are_notes() -> Iterator[None]:
             if issubclass(category, WorkspaceWarning):
                 note(f"Note: {message}")
             else:
+                manner().event("warning", message=str(message))
                 shown(message, category, *rest, **more)
 
         warnings.simplefilter("always", WorkspaceWarning)
@@ -141,7 +213,12 @@ def _exit_code(error: Exception) -> ExitCode | None:
     if isinstance(error, DiskError) and error.done:
         return ExitCode.UNCONFIRMED
     if isinstance(error, VbcgcdError):
-        kinds = {WorkspaceBusy: ExitCode.BUSY, WorkspaceDamaged: ExitCode.DAMAGED, DiskError: ExitCode.DISK}
+        kinds = {
+            WorkspaceBusy: ExitCode.BUSY,
+            WorkspaceDamaged: ExitCode.DAMAGED,
+            DiskError: ExitCode.DISK,
+            NothingToDo: ExitCode.NOTHING,
+        }
         return next((code for kind, code in kinds.items() if isinstance(error, kind)), ExitCode.INPUT)
     if not isinstance(error, OSError) or isinstance(error, BrokenPipeError):
         return None
@@ -159,7 +236,8 @@ def _message(error: Exception, command: Callable[..., Any], values: dict[str, An
     if not flag:
         return f"Error: {error}"
     default = inspect.signature(command).parameters[name].default
-    passed = values.get(name, default) != default
+    # An option for scripts may have been given before the command, or by the environment.
+    passed = name in SCRIPT_OPTIONS or values.get(name, default) != default
     return f"Error in {flag}: {error}" if passed else f"Error: {error}\nHint: pass {flag}."
 
 
@@ -173,7 +251,8 @@ def _option(command: Callable[..., Any], option: str | None) -> tuple[str, str]:
 def _flags(command: Callable[..., Any]) -> dict[str, str]:
     """The options of a command: parameter -> how it is written on the command line."""
     options = {}
-    for name, hint in typing.get_type_hints(command, include_extras=True).items():
+    hints = {p.name: p.annotation for p in inspect.signature(command, eval_str=True).parameters.values()}
+    for name, hint in hints.items():
         for info in getattr(hint, "__metadata__", ()):
             if isinstance(info, OptionInfo):
                 spellings = (info.default, *(info.param_decls or ()))  # in Annotated the first is "default"
@@ -183,9 +262,16 @@ def _flags(command: Callable[..., Any]) -> dict[str, str]:
 
 
 def note(message: str, *, style: str = "yellow") -> None:
-    """Print to the error stream; lines are not cut, so that paths stay whole."""
+    """Print to the error stream; lines are not cut, so that paths stay whole.
+
+    In yellow it is a warning, which is logged as well; ``--quiet`` leaves only what is red: errors.
+    """
+    if style == "yellow":
+        manner().event("warning", message=message)
     lines = "\n".join(_indent(line) + one_line(line, _LONGEST) for line in message.splitlines())
-    console(stderr=True).print(lines, style=style, markup=False, emoji=False, soft_wrap=True)
+    console(stderr=True, always=style == "red").print(
+        lines, style=style, markup=False, emoji=False, soft_wrap=True
+    )
 
 
 def _indent(line: str) -> str:
@@ -215,13 +301,23 @@ def finish(
     steps : sequence of str
         Commands to propose below it.
     """
+    manner().done(value)
     if as_json:
-        print_json(value)
+        print_json(versioned(value))
+        return
+    if manner().quiet:
         return
     out = console()
     out.print(render(), markup=False, emoji=False)
     if steps:
         out.print(Text(), next_steps(*steps), sep="\n", markup=False, emoji=False, soft_wrap=True)
+
+
+def versioned(value: Any) -> dict[str, Any]:
+    """The JSON document of a result: its plain values, after the version of its schema."""
+    from vbcgcd.record import plain
+
+    return {"schema_version": SCHEMA_VERSION, **plain(value)}
 
 
 def progress_bar() -> Progress:
@@ -263,6 +359,7 @@ class Steps:
         self._counting = False
         self.bars.update(self.task, total=1, completed=1)
         self.task = self._add(name)
+        manner().event("step", name=name)
 
     def embedding(self, completed: int, total: int) -> None:
         """Show how many items are embedded."""
@@ -292,7 +389,7 @@ def working(first: str) -> Iterator[Steps]:
         TimeElapsedColumn(),
         console=console(stderr=True),
         transient=True,
-        disable=not sys.stderr.isatty(),
+        disable=manner().quiet or not sys.stderr.isatty(),
     )
     with bars:
         steps = Steps(bars, first)
@@ -312,8 +409,12 @@ def main(
         bool,
         typer.Option("--version", callback=print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
+    quiet: GlobalQuiet = False,
+    log: GlobalLog = None,
+    wait: GlobalWait = None,
 ) -> None:
     """Learn labelled categories, discover novel ones batch by batch, and forget nothing."""
+    set_manner(Manner().with_options(quiet, log, wait))
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, ValueError):  # print letters the terminal lacks as escapes
             stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -355,7 +456,7 @@ def check_data(data: Path) -> Path:
 
 def refuse_options_before(ctx: typer.Context, flags: Mapping[str, str]) -> None:
     """Raise for options before a subcommand, which would be ignored; ``flags`` that are not their names."""
-    for name in ctx.params:
+    for name in ctx.params.keys() - SCRIPT_OPTIONS.keys():
         source = ctx.get_parameter_source(name)
         if source is not None and source.name == "COMMANDLINE":
             flag = flags.get(name, f"--{name}")
@@ -384,7 +485,7 @@ def open_workspace(folder: Path | None) -> Workspace:
     path = find_workspace(folder)
     from vbcgcd.workspace import Workspace
 
-    return Workspace.open(path)
+    return Workspace.open(path, lock_timeout=manner().wait)
 
 
 def damaged_workspace(folder: Path | None) -> Path:

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from vbcgcd.cli.common import console, errors_are_messages
+from vbcgcd.cli.common import console, errors_are_messages, manner
 from vbcgcd.errors import InputError
 
 DataArgument = Annotated[
@@ -96,7 +96,7 @@ def embed(
         embedder=embedder,
         options={k: v for k, v in options.items() if v is not None},
         cache=cache,
-        progress=True,
+        progress=not manner().quiet,
         workers=workers,
     )
     if result.summary():
@@ -171,6 +171,6 @@ def finetune(
         random_state=random_state,
         broken="skip" if broken else "error",
         resume=resume,
-        progress=True,
+        progress=not manner().quiet,
     )
     console().print(result.summary(), markup=False)

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, note, refuse_options_before, working
-from vbcgcd.errors import InputError
+from vbcgcd.cli.common import (
+    AsJson,
+    errors_are_messages,
+    finish,
+    note,
+    refuse_options_before,
+    working,
+    writes,
+)
+from vbcgcd.errors import InputError, NothingToDo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +82,9 @@ def items(
     rows = _rows(here, found if output is not None or as_json else found[:FIRST])
     if output is not None:
         if not rows:
-            raise InputError(f"No item meets {' and '.join(where or ())}; nothing was saved.", option="where")
+            raise NothingToDo(
+                f"No item meets {' and '.join(where or ())}; nothing was saved.", option="where"
+            )
         write_predictions(_Rows(rows), output)
         note(f"Saved {len(rows)} items in {output}.", style="green")
         if not as_json:
@@ -119,7 +129,7 @@ def _rows(here: Workspace, found: Sequence[ItemInfo]) -> list[dict[str, Any]]:
 
 
 @app.command()
-@errors_are_messages
+@writes
 def move(
     items: Chosen = None,
     to: Annotated[
@@ -150,7 +160,7 @@ def move(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def confirm(
     items: Chosen = None, where: Where = None, workspace: a.Place = None, as_json: AsJson = False
 ) -> None:
@@ -168,7 +178,7 @@ def confirm(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def reject(
     items: Chosen = None, where: Where = None, workspace: a.Place = None, as_json: AsJson = False
 ) -> None:
@@ -186,7 +196,7 @@ def reject(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def unlabel(
     items: Chosen = None, where: Where = None, workspace: a.Place = None, as_json: AsJson = False
 ) -> None:
@@ -221,7 +231,7 @@ def _correct(
     if where:
         found = here.items(*where)
         if not found:
-            raise InputError(f"No item meets {' and '.join(where)}.", option="where")
+            raise NothingToDo(f"No item meets {' and '.join(where)}.", option="where")
         chosen += found
     with working("correcting") as steps:
         result = act(here, chosen, steps)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbcgcd.cli.common import find_workspace, note
+from vbcgcd.cli.scripting import SCHEMA_VERSION
 from vbcgcd.errors import InputError, VbcgcdError
 from vbcgcd.words import one_line
 
@@ -48,6 +50,7 @@ def predict_stdin(workspace: Path | None, *, reject: float | None, as_json: bool
         for answer in answer_lines(here, sys.stdin.buffer, reject=reject, as_json=as_json):
             sys.stdout.write(f"{answer}\n")
             sys.stdout.flush()
+        time.sleep(0)  # a Ctrl-C that came with the end of the input is raised here, not later
     except KeyboardInterrupt:
         return
 
@@ -105,7 +108,9 @@ def _numbers(text: str) -> list[float]:
 
 def _line(number: int, row: dict[str, Any], as_json: bool) -> str:
     if as_json:
-        return json.dumps({"line": number, **row}, ensure_ascii=False, allow_nan=False)
+        return json.dumps(
+            {"schema_version": SCHEMA_VERSION, "line": number, **row}, ensure_ascii=False, allow_nan=False
+        )
     if "error" in row:
         return f"error\t{row['error']}"
     name = one_line(row["name"], _LONGEST)

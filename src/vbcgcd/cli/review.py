@@ -17,6 +17,7 @@ from vbcgcd.cli.common import (
     note,
     refuse_options_before,
     working,
+    writes,
 )
 from vbcgcd.errors import InputError, VbcgcdError
 
@@ -113,7 +114,7 @@ def show(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def accept(
     question: Asked,
     to: Annotated[
@@ -144,7 +145,7 @@ def accept(
 
 
 @app.command()
-@errors_are_messages
+@writes
 def dismiss(question: Asked, workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Dismiss a question: it does not come back unless its evidence changes clearly.
 

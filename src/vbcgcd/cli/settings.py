@@ -13,7 +13,7 @@ import typer
 from rich.text import Text
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, errors_are_messages, finish, print_json
+from vbcgcd.cli.common import AsJson, errors_are_messages, finish, print_json, writes
 from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
 
@@ -78,7 +78,7 @@ def init(
     )
 
 
-@errors_are_messages
+@writes
 def config(
     key: Annotated[
         str | None,
@@ -112,6 +112,7 @@ def config(
         return
     changes = merge_settings([(key, parse_value(value))], before)
     same = all(name in before and before[name] == new for name, new in changes.items())
+    same = same and not changes.keys() & here.unconfirmed().keys()  # saying it again confirms it
     after = before if same else here.configure(**changes).config
     now = one_line(json.dumps(look_up(after, key), ensure_ascii=False))
     verb = "is already" if same else "is now"

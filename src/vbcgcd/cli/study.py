@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
-from vbcgcd.cli.common import console, errors_are_messages, progress_bar
+from vbcgcd.cli.common import console, errors_are_messages, manner, progress_bar
 
 if TYPE_CHECKING:
     from vbcgcd.study import Study, StudyProgress
@@ -303,7 +303,7 @@ def figure(
     from vbcgcd.study.study import choose_plans
 
     check_figure(name, output)
-    dataset = load_dataset(data, embedder=embedder, progress=True)
+    dataset = load_dataset(data, embedder=embedder, progress=not manner().quiet)
     if name in DATA_FIGURES:
         with console(stderr=True).status(f"drawing {name} ..."):
             drawing = draw_data(name, dataset, choose_plans(dataset, plan, order.value, 1)[0])

@@ -12,7 +12,16 @@ from rich.console import Group
 from rich.text import Text
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.common import AsJson, console, damaged_workspace, errors_are_messages, finish, working
+from vbcgcd.cli.common import (
+    AsJson,
+    console,
+    damaged_workspace,
+    errors_are_messages,
+    finish,
+    manner,
+    working,
+    writes,
+)
 from vbcgcd.errors import InputError
 from vbcgcd.words import file_size, one_line, plural
 
@@ -70,7 +79,7 @@ def sessions(
     finish({"sessions": records}, as_json, lambda: show.sessions(records), steps=steps)
 
 
-@errors_are_messages
+@writes
 def undo(workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Undo the last command, whatever it was. Run it again to undo the one before.
 
@@ -80,7 +89,7 @@ def undo(workspace: a.Place = None, as_json: AsJson = False) -> None:
     finish_undo(here, here.undo(), as_json)
 
 
-@errors_are_messages
+@writes
 def redo(workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Redo what was just undone.
 
@@ -209,7 +218,7 @@ def verify(workspace: a.Place = None, as_json: AsJson = False) -> None:
     finish(values, as_json, lambda: Text(f"{plural(files, 'file')} verified in {one_line(here.path)}."))
 
 
-@errors_are_messages
+@writes
 def repair(workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Return to the last whole commit of a workspace that does not open, or was restored in part.
 
@@ -220,7 +229,7 @@ def repair(workspace: a.Place = None, as_json: AsJson = False) -> None:
     from vbcgcd.show import sessions as show
     from vbcgcd.workspace import Workspace
 
-    result = Workspace.repair(damaged_workspace(workspace))
+    result = Workspace.repair(damaged_workspace(workspace), lock_timeout=manner().wait)
     finish(result, as_json, lambda: show.repair(result), steps=["vbcgcd verify", "vbcgcd sessions --all"])
 
 

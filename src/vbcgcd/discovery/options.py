@@ -14,7 +14,7 @@ import numpy as np
 from vbcgcd.bayes import STRUCTURES, Classifier, Metric, Predictive, Structure
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.discovery.count import COUNTERS
-from vbcgcd.discovery.strategies import CLUSTERERS, RELABELLERS, Clusterer
+from vbcgcd.discovery.strategies import CLUSTERERS, PLUGIN, RELABELLERS, Clusterer
 from vbcgcd.errors import InputError
 
 P = ParamSpec("P")
@@ -37,8 +37,9 @@ def _number(default: Any, **rule: Any) -> Any:
 
 
 def _cluster(name: str, value: Any) -> None:
-    if not callable(value):
-        check_choice(name, value, ("mixture", *CLUSTERERS))
+    # A plug-in that is no longer installed must not keep a model from being read: it is looked up when used.
+    if not callable(value) and not (isinstance(value, str) and value.startswith(PLUGIN)):
+        check_choice(name, value, ("mixture", *CLUSTERERS, f"{PLUGIN}NAME"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -73,10 +74,11 @@ class Options:
         Structure of each category's covariance.
     inference : {"exact", "svi"}, default="exact"
         Exact posterior, or stochastic variational inference.
-    cluster : {"mixture", "kmeans", "gmm", "hdbscan"} or callable, default="mixture"
+    cluster : {"mixture", "kmeans", "gmm", "hdbscan", "plugin:NAME"} or callable, default="mixture"
         Start of a session. "mixture" weighs novel clusters against the known categories in the calibrated
         geometry; the others cluster all rows. A function of yours is called as
-        ``cluster(rows, n_clusters, rng)`` and returns a cluster for each row.
+        ``cluster(rows, n_clusters, rng)`` and returns a cluster for each row; "plugin:NAME" takes such a
+        function from an installed package.
     relabel : {"confident", "none", "filter", "reassign", "em"}, default="confident"
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best

@@ -2,7 +2,7 @@
 
 The default start, ``mixture``, weighs novel clusters against the known categories. The others cluster all
 rows, as the paper does; they and functions of a user's own are called as ``(rows, n_clusters, rng)`` and
-return labels.
+return labels. ``plugin:NAME`` is a clusterer of an installed package.
 
 Relabelling decides row by row between the known categories and the novel ones, and which rows teach. Each way
 takes the responsibilities of the start, array (N, K), and two densities, and returns a `Relabelling`. A row
@@ -14,6 +14,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -23,8 +24,12 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import search
 from vbcgcd.errors import InputError
+from vbcgcd.plugins import call_plugin
 
 Array = NDArray[Any]
+
+#: Before the name of a clusterer of an installed package, and its entry point group.
+PLUGIN, CLUSTERER_GROUP = "plugin:", "vbcgcd.clusterers"
 
 #: Starts of k-means.
 KMEANS_STARTS = 10
@@ -44,6 +49,8 @@ EM_STEPS, NEGLIGIBLE = 5, 1e-6
 
 __all__ = [
     "CLUSTERERS",
+    "CLUSTERER_GROUP",
+    "PLUGIN",
     "RELABELLERS",
     "Clusterer",
     "Densities",
@@ -210,7 +217,7 @@ def start_of(
     Parameters
     ----------
     cluster : str or Clusterer
-        "mixture" or one of `CLUSTERERS` by name, or a function of the user's.
+        "mixture", one of `CLUSTERERS` by name, "plugin:NAME", or a function of the user's.
     rows : array (N, D)
         Reduced embeddings.
     mixture : callable
@@ -225,8 +232,7 @@ def start_of(
     if cluster == "mixture":
         state = search(mixture(), n_novel, rng, solution)
         return Start(state.responsibility.astype(np.float64), state.share)
-    clusterer = CLUSTERERS[cluster] if isinstance(cluster, str) else cluster
-    labels = np.asarray(clusterer(rows, n_novel, rng))
+    labels = np.asarray(_clusterer(cluster)(rows, n_novel, rng))
     if labels.shape != (len(rows),) or labels.dtype.kind not in "iu" or labels.max(initial=-1) >= n_novel:
         raise InputError(
             f"cluster must return one whole number below {n_novel} for each of the {len(rows)} rows (-1 "
@@ -234,6 +240,14 @@ def start_of(
             option="cluster",
         )
     return Start(one_hot(labels, int(labels.max(initial=-1)) + 1), None)
+
+
+def _clusterer(cluster: str | Clusterer) -> Clusterer:
+    if not isinstance(cluster, str):
+        return cluster
+    if cluster.startswith(PLUGIN):
+        return partial(call_plugin, CLUSTERER_GROUP, cluster.removeprefix(PLUGIN))
+    return CLUSTERERS[cluster]
 
 
 def k_means(rows: Array, n_clusters: int, rng: np.random.Generator) -> Array:

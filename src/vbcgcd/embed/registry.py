@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from vbcgcd.checks import check_choice
 from vbcgcd.embed.protocol import ArrayEmbedder, Embedder
-from vbcgcd.errors import InputError, VbcgcdError
+from vbcgcd.errors import InputError, VbcgcdError, reason_of
+from vbcgcd.plugins import entry_points_of, load_plugin
 
 GROUP = "vbcgcd.embedders"
 
@@ -85,7 +86,7 @@ def embedder(
 
 def plugins() -> dict[str, EntryPoint]:
     """Entry points of the installed packages that provide embedders, by name."""
-    return {entry.name: entry for entry in entry_points(group=GROUP)}
+    return entry_points_of(GROUP)
 
 
 def _array(name: str | None) -> ArrayEmbedder:
@@ -128,13 +129,14 @@ def _text(name: str | None, options: dict[str, Any]) -> Embedder:
 
 def _from_entry(entry: EntryPoint, name: str, kind: str, options: dict[str, Any]) -> Embedder:
     """An embedder of another package, checked."""
+    make = load_plugin(GROUP, entry.name)
     try:
-        plugin = entry.load()(name.partition(":")[2] or None, kind=kind, **options)
+        plugin = make(name.partition(":")[2] or None, kind=kind, **options)
     except (VbcgcdError, TypeError):
         raise
     except Exception as error:
         raise InputError(
-            f"The embedder {entry.name} ({entry.value}) could not be loaded: {error}."
+            f"The embedder {entry.name} ({entry.value}) could not be made: {reason_of(error)}."
         ) from error
     if not isinstance(plugin, Embedder):
         raise InputError(

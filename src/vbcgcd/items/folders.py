@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, NothingToDo
 from vbcgcd.items.cells import PICTURES, is_picture
 from vbcgcd.items.items import Items, as_labels
 
@@ -40,6 +40,8 @@ def read_folder(path: Path) -> Items:
             f"{path} holds the parts of a dataset ({', '.join(parts)}), not labels; choose one of them."
         )
     names = list_pictures(root)
+    if not names and not os.listdir(root):
+        raise NothingToDo(f"{path} is an empty folder.")
     if not names:
         raise InputError(f"{path} holds no pictures; supported are {', '.join(sorted(PICTURES))}.")
     labels = [name.partition("/")[0] if "/" in name else None for name in names]

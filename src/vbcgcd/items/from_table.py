@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.errors import InputError
+from vbcgcd.errors import InputError, NothingToDo
 from vbcgcd.items.cells import nature_of, vectors_of
 from vbcgcd.items.columns import Columns, choose_columns
 from vbcgcd.items.items import Items, as_labels, check_finite, is_missing
@@ -73,7 +73,7 @@ def table_items(
     split_columns = _split_columns(split, table)
     first = table.first_cells()
     if first is None:
-        raise InputError(f"{table.path} has no rows.")
+        raise NothingToDo(f"{table.path} has no rows.")
     natures = {name: nature_of(first[name], typed=table.typed) for name in table.names}
     columns = choose_columns(natures, source=str(table.path), ignore=[*ignore, *split_columns], **options)
     del first

@@ -15,16 +15,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.errors import InputError, MissingFileError, reason_of
+from vbcgcd.errors import InputError, MissingFileError, NothingToDo, reason_of
 from vbcgcd.items.folders import read_folder
 from vbcgcd.items.from_table import read_table
 from vbcgcd.items.items import Items, as_floats, as_labels, check_finite, check_kind
 from vbcgcd.items.tables import TABLES
+from vbcgcd.plugins import call_plugin, entry_points_of
 
 Array = NDArray[Any]
 
 #: File name extensions of NumPy files.
 ARRAYS = (".npy", ".npz")
+#: Entry points of readers, each named by the extension that it reads.
+READERS = "vbcgcd.readers"
 
 __all__ = ["ARRAYS", "array_items", "load_npy", "load_npz", "read_array", "read_items"]
 
@@ -46,6 +49,7 @@ def read_items(
 
     - ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` (with pyarrow): a table.
     - a folder: its pictures; the names of its subfolders are the labels, a flat folder has none.
+    - any other extension: by the plug-in of an installed package for it, if there is one.
     - ``.npy``: numbers (N, d), pictures uint8 (N, H, W, 3) or strings (N,); ``.npz``: such an array ``x``,
       and ``y`` if there are labels. Pickled objects are rejected.
 
@@ -114,6 +118,8 @@ def read_items(
             items = read_array(source, kind=kind, **columns)
         elif extension in TABLES:
             items = read_table(source, kind=kind, split=split, **columns)
+        elif extension[1:] in entry_points_of(READERS):
+            items = _read_by_plugin(source, kind=kind, split=split, **columns)
         else:
             raise InputError(
                 f"Unsupported file type {extension!r} of {source}; use CSV, TSV, JSONL, Parquet, .npy, .npz "
@@ -123,6 +129,20 @@ def read_items(
         raise InputError(f"Cannot read {source}: {error.strerror or error}.") from None
     if kind is not None and kind != items.kind:
         raise InputError(f"{source} holds {items.kind}s, not {kind}s.", option="kind")
+    return items
+
+
+def _read_by_plugin(source: Path, **options: Any) -> Items:
+    """Items as the plug-in for the extension reads them; it gets the options that the caller chose."""
+    name = source.suffix.lower()[1:]
+    chosen = {key: value for key, value in options.items() if value is not None}
+    items = call_plugin(READERS, name, source, **chosen)
+    if not isinstance(items, Items):
+        raise InputError(
+            f"The reader {name!r} ({entry_points_of(READERS)[name].value}) returned a value "
+            f"of the type {type(items).__name__} for {source}, not vbcgcd.items.Items. Update or "
+            "uninstall that package."
+        )
     return items
 
 
@@ -273,7 +293,7 @@ def _unreadable(path: Path, error: Exception) -> InputError:
 def _kind_of(values: Array, source: str) -> str:
     shape, letter = values.shape, values.dtype.kind
     if len(shape) and not all(shape):
-        raise InputError(f"{source} is empty: its array has the shape {shape}.")
+        raise NothingToDo(f"{source} is empty: its array has the shape {shape}.")
     if values.dtype == np.uint8 and len(shape) == 4 and shape[3] == 3:
         return "image"
     if letter in "fiu" and len(shape) == 2:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.checks import check_number
-from vbcgcd.errors import InputError, MissingFileError
+from vbcgcd.errors import InputError, MissingFileError, NothingToDo
 from vbcgcd.items import Failure, Items, read_items
 from vbcgcd.items.cells import is_picture
 from vbcgcd.items.frames import FrameTable, is_frame, is_series, list_of
@@ -179,7 +179,7 @@ class Embedding:
             Called with the items before anything is embedded; it may raise.
         """
         if len(items) == 0:
-            raise InputError(f"There are no items in {items.source}.")
+            raise NothingToDo(f"There are no items in {items.source}.")
         self._check_kind(items, maker)
         if check is not None:
             check(items)

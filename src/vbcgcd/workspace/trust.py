@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError, MissingFileError
+from vbcgcd.workspace.config import FIXED
 from vbcgcd.workspace.log.commits import LOCAL, Commit
 from vbcgcd.workspace.log.disk import to_json, write_synced
 from vbcgcd.workspace.snapshot import Snapshot, once_per_snapshot
@@ -36,11 +38,13 @@ _ALL = 2**63
 __all__ = [
     "Trust",
     "add_trust",
+    "check_clusterer",
     "check_embedder_setting",
     "check_namer_setting",
     "read_trust",
     "relocated",
     "trust_of",
+    "unconfirmed",
     "write_trust",
 ]
 
@@ -147,32 +151,59 @@ def relocated(trust: Trust, old: Any, new: Any, known: Iterable[str]) -> Trust:
     return after
 
 
-def check_embedder_setting(snapshot: Snapshot) -> None:
-    """Raise if an exported file chose an embedder that could read or download something here."""
+def unconfirmed(snapshot: Snapshot) -> dict[str, str]:
+    """Settings that an exported file chose, and what each could do here: nobody has confirmed them."""
     trust, config = trust_of(snapshot), snapshot.state.config
     if not trust.imported:
+        return {}
+    doubtful = {}
+    if config.get("embedder") not in OFFLINE:
+        doubtful["embedder"] = "may read files or download a model"
+    if not _harmless(config.get("embedder_options") or {}):
+        doubtful["embedder_options"] = "may read files or download a model"
+    if _is_plugin(config.get("model", {}).get("cluster")):
+        doubtful["model"] = "runs the code of a plug-in"
+    if config.get("namer") is not None:
+        doubtful["namer"] = "would be sent some of your texts"
+    commits = list(snapshot.history.in_effect())
+    return {key: harm for key, harm in doubtful.items() if _set_by(commits, key) <= trust.imported}
+
+
+def check_embedder_setting(snapshot: Snapshot) -> None:
+    """Raise if an exported file chose an embedder that could read or download something here."""
+    _check_confirmed(snapshot, "embedder", "embedder_options")
+
+
+def check_clusterer(snapshot: Snapshot) -> None:
+    """Raise if an exported file chose a plug-in that would cluster."""
+    _check_confirmed(snapshot, "model")
+    chosen = snapshot.base.options.cluster
+    if not _is_plugin(chosen) or not trust_of(snapshot).imported:
         return
-    name, options = config.get("embedder"), config.get("embedder_options") or {}
-    for setting, harmless in (("embedder", name in OFFLINE), ("embedder_options", _harmless(options))):
-        if not harmless and _set_by(snapshot.history.in_effect(), setting) <= trust.imported:
-            value = json.dumps(config[setting])
+    if chosen != snapshot.state.config["model"].get("cluster"):  # no export of ours says two things
+        raise InputError(f"This workspace was imported, and its model names {chosen!r}, its settings do not.")
+
+
+def _check_confirmed(snapshot: Snapshot, *settings: str) -> None:
+    doubtful = unconfirmed(snapshot)
+    for setting in settings:
+        if setting in doubtful:
+            value = json.dumps(snapshot.state.config[setting])
             raise InputError(
-                f"This workspace was imported, and its {setting} {value} may read files or download a model. "
-                f"If you trust it, confirm it with 'vbcgcd config {setting} {value}', or choose another.",
+                f"This workspace was imported, and its {setting} {value} {doubtful[setting]}. "
+                f"If you trust it, confirm it with 'vbcgcd config {setting} {shlex.quote(value)}'"
+                f"{'' if setting in FIXED else ', or choose another'}.",
                 option=setting,
             )
 
 
 def check_namer_setting(snapshot: Snapshot) -> None:
     """Raise if an exported file chose a namer: texts of the user would be sent to whatever it names."""
-    imported, namer = trust_of(snapshot).imported, snapshot.state.config.get("namer")
-    if namer is not None and imported and _set_by(snapshot.history.in_effect(), "namer") <= imported:
-        value = json.dumps(namer)
-        raise InputError(
-            f"This workspace was imported, and its namer {value} would be sent some of your texts. If you "
-            f"trust it, confirm it with 'vbcgcd config namer {value}', or choose another.",
-            option="namer",
-        )
+    _check_confirmed(snapshot, "namer")
+
+
+def _is_plugin(cluster: Any) -> bool:
+    return isinstance(cluster, str) and cluster.startswith("plugin:")
 
 
 def _harmless(options: Mapping[str, Any]) -> bool:

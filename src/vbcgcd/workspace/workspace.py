@@ -31,7 +31,7 @@ from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.review_verbs import ReviewVerbs
 from vbcgcd.workspace.snapshot import Key, Snapshot
-from vbcgcd.workspace.trust import check_embedder_setting
+from vbcgcd.workspace.trust import check_clusterer, check_embedder_setting, unconfirmed
 
 if TYPE_CHECKING:
     from vbcgcd.embed import Embedder
@@ -150,9 +150,10 @@ class Workspace(ReviewVerbs, NamingVerbs):
         return open_created(folder, lambda: cls(path, **options))
 
     @classmethod
-    def repair(cls, path: PathLike) -> values.RepairResult:
+    def repair(cls, path: PathLike, *, lock_timeout: float = 0.0) -> values.RepairResult:
         """Return to the last whole commit; what is damaged goes to the folder ``set-aside``."""
-        result = repair(Path(path).absolute())
+        check_number("lock_timeout", lock_timeout, low=0)
+        result = repair(Path(path).absolute(), timeout=lock_timeout)
         pack_all(Path(result.path))
         return result
 
@@ -223,6 +224,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
         check_pyarrow()
         with self._writing("discover") as now:
             _ = now.base  # without a base session there is nothing to compare with
+            check_clusterer(now)
             source = new_source(now.history, "discover", data, columns, again=again)
             batch = self._batch(
                 now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
@@ -383,6 +385,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
     item_contents = query(queries.item_contents)
     overview = query(queries.overview)
     sources = query(queries.list_sources)
+    unconfirmed = query(unconfirmed)
     report = query(write_report)
 
     def verify(self) -> int:

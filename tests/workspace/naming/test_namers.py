@@ -3,7 +3,6 @@ import time
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.naming import namers
 from vbcgcd.workspace.naming.namers import Question, ask, check_answer, make_namer
 
 QUESTION = Question(("lost my luggage",))
@@ -104,7 +103,7 @@ def test_a_namer_of_another_package(monkeypatch):
         made.append(argument)
         return Says("Lost luggage") if argument != "broken" else object()
 
-    monkeypatch.setattr(namers, "load_plugin", lambda group, name: make)
+    monkeypatch.setattr("vbcgcd.plugins.load_plugin", lambda group, name: make)
     assert make_namer("theirs").suggest(QUESTION) == "Lost luggage"
     assert make_namer("theirs:some:thing").name == "says"
     assert made == [None, "some:thing"]

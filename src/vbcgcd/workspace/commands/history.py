@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from vbcgcd.errors import InputError
-from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.errors import InputError, NothingToDo
+from vbcgcd.workspace.config import DEFAULTS, FIXED, check_config
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import UndoResult
@@ -25,7 +25,7 @@ def undo_draft(snapshot: Snapshot, commit: int | None) -> Draft:
     """
     trail = snapshot.state.trail
     if len(trail) < 2:
-        raise InputError("Nothing to undo.")
+        raise NothingToDo("Nothing to undo.")
     _check_last(commit, snapshot.history.commit(trail[-1]), "last command", "undone")
     return Draft("undo", changes={"goto": trail[-2]}, parameters={"of": trail[-1]})
 
@@ -34,7 +34,7 @@ def redo_draft(snapshot: Snapshot, commit: int | None) -> Draft:
     """Go forward to the state after the command that was undone last; ``commit`` as for `undo_draft`."""
     undone = snapshot.history.undone
     if not undone:
-        raise InputError("Nothing to redo; redo works only right after undo.")
+        raise NothingToDo("Nothing to redo; redo works only right after undo.")
     _check_last(commit, snapshot.history.commit(undone[-1]), "next command to redo", "redone")
     return Draft("redo", changes={"goto": undone[-1]}, parameters={"of": undone[-1]})
 
@@ -47,7 +47,11 @@ def undo_result(commit: Commit, before: Snapshot) -> UndoResult:
 
 def configure_draft(snapshot: Snapshot, changes: Mapping[str, Any]) -> Draft:
     """Change settings."""
-    checked = check_config(changes, learned=snapshot.state.model is not None)
+    now = snapshot.state.config
+    changed = {name: value for name, value in changes.items() if name not in FIXED or value != now.get(name)}
+    # What is fixed may be said again as it is, which confirms it in an imported workspace.
+    checked = check_config(changed, learned=snapshot.state.model is not None)
+    checked |= check_config({name: value for name, value in changes.items() if name not in changed})
     if not checked:
         raise InputError(f"No setting to change; the settings are {', '.join(DEFAULTS)}.")
     return Draft("configure", changes={"config": checked}, parameters=checked)

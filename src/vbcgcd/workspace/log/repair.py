@@ -65,8 +65,8 @@ class _Done:
     rewritten: list[str] = field(default_factory=list)
 
 
-def repair(path: Path) -> RepairResult:
-    """Return to the last whole commit of the workspace at ``path``.
+def repair(path: Path, *, timeout: float = 0.0) -> RepairResult:
+    """Return to the last whole commit of the workspace at ``path``; ``timeout`` as for `WriteLock`.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def repair(path: Path) -> RepairResult:
     """
     if not (path / COMMITS).is_dir():
         raise MissingFileError(f"There is no workspace at {path}, nor commits of one; nothing was changed.")
-    with WriteLock(path / LOCK, "repair"), disk_errors(path, "nothing was deleted"):
+    with WriteLock(path / LOCK, "repair", timeout=timeout), disk_errors(path, "nothing was deleted"):
         found = _look(path)
         named = _named(path)
         chain = _chain(found, named)

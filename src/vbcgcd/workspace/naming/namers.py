@@ -15,7 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from vbcgcd.errors import InputError, VbcgcdError
 from vbcgcd.names import skeleton
-from vbcgcd.plugins import load_plugin
+from vbcgcd.plugins import call_plugin
 from vbcgcd.workspace.naming.forms import same_words
 from vbcgcd.workspace.naming.rules import check_name
 from vbcgcd.workspace.naming.words import tokens
@@ -98,7 +98,7 @@ def make_namer(setting: str) -> Namer:
         from vbcgcd.workspace.naming.openai import openai_namer
 
         return openai_namer(argument)
-    namer = load_plugin(GROUP, kind)(argument or None)
+    namer = call_plugin(GROUP, kind, argument or None)
     if not isinstance(namer, Namer):
         raise InputError(
             f"The namer {kind!r} returned a {type(namer).__name__} without name and suggest.", option="namer"
