@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -55,7 +56,7 @@ def categories(
     ] = Order.ID,
     find: Annotated[
         str | None,
-        typer.Option("--find", metavar="TEXT", help="Only those with TEXT in their name or typical items."),
+        typer.Option("--find", metavar="TEXT", help="Only those with TEXT in their name or in an item."),
     ] = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
@@ -76,12 +77,16 @@ def categories(
 
     here = a.open_workspace(workspace)
     every = here.categories(n_samples=3, retired=everything, items=True)
-    matches = sorted((info for info in every if _matches(info, find)), key=_KEYS[sort])
+    found = Counter(item.category for item in here.items(f"text~{find}")) if find and find.strip() else {}
+    matches = sorted((i for i in every if i.id in found or _matches(i, find)), key=_KEYS[sort])
     n_unassigned, seedlings = here.count_unassigned(), here.seedlings()
-    values = {"categories": matches, "unassigned": n_unassigned, "seedlings": seedlings}
+    values: dict[str, Any] = {"categories": matches, "unassigned": n_unassigned, "seedlings": seedlings}
+    if find:
+        values["found_items"] = {str(info.id): found.get(info.id, 0) for info in matches}
 
     def render() -> Any:
-        return show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
+        page = show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
+        return Group(page, show.found(find, matches, found)) if find and matches else page
 
     finish(values, as_json, render, steps=["vbcgcd unassigned"] if n_unassigned else [])
 
@@ -98,6 +103,10 @@ def show(
     n: Annotated[
         int, typer.Option("--items", min=0, help="How many typical and doubtful items to show.")
     ] = 8,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Save all of its items: .csv, .jsonl or .parquet."),
+    ] = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -106,11 +115,19 @@ def show(
     Example: vbcgcd categories show 75
 
     Example: vbcgcd categories show 'lost card' --items 20
+
+    Example: vbcgcd categories show 'lost card' -o lost-card.csv
     """
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
     entry = here.category(category, retired=True)
+    if output is not None:
+        from vbcgcd.cli.items import save_items
+
+        save_items(here, [f"category=#{entry.id}"], output)
+        if not as_json:
+            return
     if not entry.live:
         [retired] = here.categories(n_samples=0, retired=True, only=[entry.id])
         finish(retired, as_json, lambda: render.retired_category(retired))

@@ -265,7 +265,7 @@ def _strings(block: Block, name: str, kind: str, table: TableFile) -> list[str]:
 
 def _paths(names: list[str], table: TableFile) -> list[Path]:
     """Absolute paths of pictures; relative ones start at the folder of the table."""
-    folder = os.path.abspath(table.path.parent)
+    folder = os.path.abspath(table.folder)
     paths = [os.path.join(folder, name) for name in names]
     missing = [name for name, path in zip(names, paths, strict=True) if not os.path.isfile(path)]
     if names and len(missing) == len(names):  # where only some are missing, the embedder reports them

@@ -74,6 +74,8 @@ class Items:
         decide, the contents name and show.
     kept : dict of str -> list (N,)
         Other columns of the source, as they are there; answers about the items carry them along.
+    made_by : (str, str), optional
+        Name and fingerprint of the embedder that made the embeddings, where the source says so.
 
     Examples
     --------
@@ -92,6 +94,7 @@ class Items:
     columns: Mapping[str, Column] = field(default_factory=dict)
     contents: list[str] | list[Path] | Array | None = None
     kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    made_by: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         check_kind(self.kind)

@@ -79,6 +79,8 @@ class TableFile(ABC):
     Attributes
     ----------
     path : Path
+    folder : Path
+        Where paths of pictures in it start.
     names : list of str
         The columns, in the order of the file.
     typed : bool
@@ -91,7 +93,7 @@ class TableFile(ABC):
     unit = "line"
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.folder = path, path.parent
         self.names: list[str] = []
 
     @abstractmethod

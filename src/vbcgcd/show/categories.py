@@ -27,7 +27,7 @@ from vbcgcd.words import (
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
 
-__all__ = ["categories", "category", "change", "retired_category", "unassigned"]
+__all__ = ["categories", "category", "change", "found", "retired_category", "unassigned"]
 
 
 def categories(
@@ -50,7 +50,7 @@ def categories(
     """
     if not infos:
         return Text("No category matches." if total else "No categories yet.")
-    table = grid(">id", "**name", ">items", ">session", ">sure", ">spread", "**nearest", "***typical items")
+    table = grid(">id", "!name", ">items", ">session", ">sure", ">spread", "**nearest", "***typical items")
     for info in infos:
         live = info.status == "live"
         samples = sample_line(info.samples, info.sample_texts, info.sample_sources)
@@ -74,6 +74,17 @@ def categories(
     legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
     rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
     return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
+
+
+def found(text: str, infos: Sequence[CategoryInfo], items: Mapping[int | None, int]) -> RenderableType:
+    """Where a search found something: ``items`` of each category, and of none, that contain the text."""
+    parts = [
+        f"{info.id} {one_line(info.name, 60)} ({items[info.id]:,})" for info in infos if items.get(info.id)
+    ]
+    lines = [f"Items with {one_line(text, 60)!r}: {series(parts, most=8)}."] if parts else []
+    if items.get(None):
+        lines.append(f"{plural(items[None], 'unassigned item has', 'unassigned items have')} it too.")
+    return Text("\n".join(lines or ["No item has it; the names or references do."]))
 
 
 def unassigned(
@@ -204,7 +215,7 @@ def _items(
 ) -> Table:
     """A line for each item; without ``own``, items that have no category of their own."""
     words = ["*****text"] if any(texts.values()) else []
-    runner_up = ["**second choice" if own else "**best category", ">prob."] if second else []
+    runner_up = ["!second choice" if own else "!best category", ">prob."] if second else []
     first = [">prob."] if own else []
     table = grid("item" if words else "**item", *words, *first, *runner_up, ">novelty", ">session")
     for item in items:

@@ -49,6 +49,7 @@ SETTINGS = {
     "names": "auto: by terms or resemblance; number: novel-1, ...",
     "excerpts": "excerpts or thumbnails kept per novel category",
     "sample": "items per session kept as points on the map",
+    "columns": "columns of tables that later commands use",
 }
 #: Labelled categories with fewer items than this are pointed out.
 FEW = 5

@@ -33,6 +33,7 @@ from vbcgcd.workspace.trust import check_embedder_setting
 
 if TYPE_CHECKING:
     from vbcgcd.embed import Embedder
+    from vbcgcd.items import Items
 
 __all__ = ["Workspace"]
 
@@ -44,8 +45,9 @@ class Workspace(ItemVerbs):
     rewritten. Ids of categories never change their meaning, names can. No items are stored, only their
     references and assignments and, if the settings ask for it, a few short excerpts.
 
-    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``), an ``Items``, a frame or
-    Series of pandas, polars or Arrow, or an array of embeddings (N, d), texts (N,) or pictures (N, H, W, 3).
+    Data is a path (CSV, JSON, Parquet, a folder of pictures, ``.npy``, ``.npz``; see `read_items`), an
+    ``Items``, a frame, Series or dataset of pandas, polars, Arrow or Hugging Face, a list of texts, of paths
+    or of dicts, or an array of embeddings (N, d), texts (N,) or pictures (N, H, W, 3).
     Methods that take data also take ``**columns``, the options of ``vbcgcd.items.read_items``, and
     ``embedding_progress``, the ``progress`` of ``vbcgcd.embed.embed_items``. A category is an id or a name.
     Commits of others are taken in first.
@@ -116,8 +118,8 @@ class Workspace(ItemVerbs):
         cache, lock_timeout
             As for `Workspace`.
         **settings
-            ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``; see
-            ``vbcgcd.workspace.config.check_config``.
+            ``kind``, ``columns``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``,
+            ``sample``; see ``vbcgcd.workspace.config.check_config``.
         """
         name = os.fspath(embedder) if isinstance(embedder, str | os.PathLike) else None
         ready: Any = embedder if name is None else None
@@ -190,7 +192,7 @@ class Workspace(ItemVerbs):
             )
             draft = commands.learn_draft(now, batch, source, update_known=update_known, new_labels=new_labels)
             called = {"update_known": update_known, "new_labels": new_labels or None, "again": again or None}
-            return self._record(draft, {**called, **columns})
+            return self._record(draft, {**called, **_recorded(columns)})
 
     def discover(
         self,
@@ -224,7 +226,7 @@ class Workspace(ItemVerbs):
                 now, data, columns, embedding_progress, check=lambda items: check_n_novel(n_novel, len(items))
             )
             draft = commands.discover_draft(now, batch, source, n_novel, progress)
-            return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
+            return self._record(draft, {"n_novel": n_novel, "again": again or None, **_recorded(columns)})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
         """Name a category with a text of one line that looks like no other live category's name."""
@@ -270,7 +272,7 @@ class Workspace(ItemVerbs):
             source = source_of(data)
             batch = self._batch(now, data, columns, embedding_progress)
             draft = commands.split_draft(now, key, batch, source, n_parts, names)
-            return commands.category_result(self._commit(draft, columns), batch.failures)
+            return commands.category_result(self._commit(draft, _recorded(columns)), batch.failures)
 
     def drop(self, key: Key) -> values.CategoryResult:
         """Retire a category; items like its own go to the others from now on."""
@@ -291,7 +293,7 @@ class Workspace(ItemVerbs):
         """Change settings; see ``vbcgcd.workspace.config.check_config``."""
         with self._writing("configure") as now:
             commit = self._commit(commands.configure_draft(now, changes))
-            return values.ConfigResult(commit.number, dict(self._snapshot.state.config))
+            return values.ConfigResult(commit.number, queries.get_config(self._snapshot))
 
     def predict(
         self, data: Any, reject: float | None = None, *, embedding_progress: Progress = None, **columns: Any
@@ -311,6 +313,10 @@ class Workspace(ItemVerbs):
         rate = check_reject(now.state.config["reject"] if reject is None else reject)
         _ = now.base
         return queries.predict(now, self._batch(now, data, columns, embedding_progress), rate)
+
+    def read(self, data: Any, **columns: Any) -> Items:
+        """The items of data as this workspace reads them: by the columns that it remembers."""
+        return self._embedding(self.snapshot()).read(data, columns)
 
     def warm_up(self) -> None:
         """Read what `predict` needs and load the embedder, so that the next call answers at once."""
@@ -417,8 +423,10 @@ class Workspace(ItemVerbs):
         return self._embedding(now, progress).load(data, columns, **options)
 
     def _embedding(self, now: Snapshot, progress: Progress = None) -> Embedding:
-        check = partial(check_embedder_setting, now)
-        return Embedding(now.state, self._embedder, self._cache, progress, check, self._loaded)
+        check, state = partial(check_embedder_setting, now), now.state
+        kind = state.config.get("kind") if state.embedder is None else state.embedder["kind"]
+        prefer = {"kind": kind, **queries.remembered_columns(now)}
+        return Embedding(state, self._embedder, self._cache, progress, check, self._loaded, prefer)
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
         before = self._snapshot
@@ -432,3 +440,8 @@ class Workspace(ItemVerbs):
         commit = self._commit(draft, parameters)
         assert draft.record is not None
         return replace(draft.record, commit=commit.number, time=commit.time)
+
+
+def _recorded(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command that say how to read its data again."""
+    return {name: value for name, value in columns.items() if name != "keep"}

@@ -136,9 +136,9 @@ def test_the_same_content_written_again_is_shown(texts, tmp_path):
 def test_a_source_is_read_once_and_only_when_asked_for(texts, monkeypatch):
     reads, real = [], sources.items_of_path
 
-    def items_of_path(path, columns):
+    def items_of_path(path, *options):
         reads.append(path)
-        return real(path, columns)
+        return real(path, *options)
 
     monkeypatch.setattr(sources, "items_of_path", items_of_path)
     now = texts.snapshot()

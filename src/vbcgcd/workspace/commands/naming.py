@@ -207,7 +207,7 @@ def likeness(similarity: Array, names: Sequence[str], *, n_names: int = LIKENESS
 
 
 def terms_of_groups(batch: Batch, codes: Array, n_groups: int) -> list[str]:
-    """Distinctive terms of each group of a batch; empty unless the items are texts."""
-    if batch.items.kind != "text":
+    """Distinctive terms of each group of a batch; empty unless the items are texts or bring them."""
+    if batch.items.shown is None or batch.items.shown_kind != "text":
         return [""] * n_groups
-    return distinctive_terms([str(text) for text in batch.items.values], codes, n_groups)
+    return distinctive_terms([str(text) for text in batch.items.shown], codes, n_groups)

@@ -132,6 +132,8 @@ def learn_draft(
         unlabelled=n_items - len(batch),
         prior=plain(asdict(knowledge.prior)) if state.model is None else {},
         seconds=round(time.perf_counter() - start, 3),
+        table_=_rows(table, [*state.live, *novel]),
+        kept_=batch.items.kept,
         **batch_facts(batch, source, table, scores),
     )
     files |= batch_files(snapshot, batch, table, knowledge, new_ids)
@@ -191,6 +193,8 @@ def discover_draft(
         unassigned=int(np.sum(table.category == UNASSIGNED)),
         grown={int(category): int(since) for category, since in outcome.grown.items()},
         seconds=round(time.perf_counter() - start, 3),
+        table_=_rows(table, [*state.live, *novel]),
+        kept_=batch.items.kept,
         **batch_facts(batch, source, table, scores),
     )
     changes: dict[str, Any] = {
@@ -230,6 +234,23 @@ def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
         scores.second_probability,
         scores.novelty,
     )
+
+
+def _rows(table: Assignments, categories: Sequence[Category]) -> dict[str, Any]:
+    """The assignments as columns, with the names of the categories."""
+    names = {category.id: category.name for category in categories}
+    unassigned = table.category == UNASSIGNED
+    return {
+        "reference": list(table.reference),
+        "category": table.category,
+        "name": [NONE_OF_THESE if i == UNASSIGNED else names[i] for i in table.category.tolist()],
+        "probability": table.probability,
+        "unassigned": unassigned,
+        "novelty": table.novelty,
+        "second": table.second,
+        "second_name": [names.get(i, "") for i in table.second.tolist()],
+        "second_probability": table.second_probability,
+    }
 
 
 def batch_facts(batch: Batch, source: Source, table: Assignments, scores: Scores) -> dict[str, Any]:
@@ -353,11 +374,11 @@ def name_novel(
     """
     proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
     if novel and state.config["names"] == "auto":
-        if batch.items.kind == "text":
+        if batch.items.shown_kind == "text":
             groups, codes = np.unique(assigned, return_inverse=True)
             terms = dict(zip(groups.tolist(), terms_of_groups(batch, codes, len(groups)), strict=True))
             proposals = [(terms.get(i, ""), "terms") for i in novel]
-        elif batch.items.kind == "image":
+        elif batch.items.shown_kind == "image":
             proposals = [(name, "likeness") for name in _likenesses(state, knowledge, len(novel))]
     taken = [category.name for category in state.live]
     categories: list[Category] = []

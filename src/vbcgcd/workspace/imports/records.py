@@ -11,7 +11,7 @@ import zipfile
 from typing import Any
 
 from vbcgcd.errors import InputError, reason_of
-from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.config import DEFAULTS, LATER, check_config
 from vbcgcd.workspace.imports.schema import COMMIT_SHAPE, HEAD_SHAPE, SESSION_SUMMARY, check_about
 from vbcgcd.workspace.ledger import CORRECTING
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD, SESSIONS, Commit, record_of
@@ -107,7 +107,8 @@ def _check_undo(where: str, commit: Commit, history: History) -> None:
 def _check_config(where: str, commit: Commit) -> None:
     config = commit.changes["config"]
     checked = check_config(config)
-    if set(commit.changes) != {"config"} or (commit.command == "init" and set(checked) != set(DEFAULTS)):
+    complete = set(DEFAULTS) - LATER <= set(checked)
+    if set(commit.changes) != {"config"} or (commit.command == "init" and not complete):
         raise InputError(f"{where} has the wrong settings")
 
 

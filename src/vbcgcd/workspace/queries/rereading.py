@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError, MissingFileError
-from vbcgcd.workspace.batch import Embedding, Maker, items_of_path, load_items, storable
+from vbcgcd.workspace.batch import Embedding, Maker, load_items, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.queries.sources import (
-    COLUMNS,
     Source,
     changed_since,
-    content_digest,
+    has_changed,
+    read_as_before,
     same_columns,
     source_here,
 )
@@ -109,10 +109,9 @@ def items_again(snapshot: Snapshot, commit: Commit, data: Any = None) -> tuple[I
         f"{path} has changed since session {_session(commit)} used it, so its items cannot be told for sure; "
         "put back the file as it was."
     )
-    if path.is_dir() != (not source.digest) or (source.digest and content_digest(path) != source.digest):
+    if has_changed(source):
         raise changed
-    columns = {name: commit.parameters[name] for name in COLUMNS if name in commit.parameters}
-    items, maker = items_of_path(path, columns)
+    items, maker = read_as_before(path, commit)
     if not same_columns(items, commit):
         raise changed
     return items, maker
