@@ -107,7 +107,7 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
     if weight.shape != (n_rows,):
         raise InputError(f"sample_weight must have shape ({n_rows},), got {weight.shape}.")
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
-        raise InputError("sample_weight must be finite and not negative, with a positive sum.")
+        raise InputError("sample_weight must be finite and not negative, and not zero for every row.")
     low, high = WEIGHTS
     bad = np.flatnonzero((weight > high) | ((weight > 0) & (weight < low)))
     if len(bad):
