@@ -30,14 +30,17 @@ def assert_same_posteriors(one, other):
         )
 
 
-@pytest.mark.parametrize("options", [{}, {"covariance": "diagonal"}, {"whiten": False, "standardise": True}])
+@pytest.mark.parametrize(
+    "options", [{}, {"covariance": "diagonal", "whiten": False}, {"whiten": False, "standardise": True}]
+)
 def test_a_weight_of_two_is_the_row_twice(data, options):
     rows, codes, weight = data
     options = {**FIXED, "dtype": "float64", **options}
     weighted = CategoryDiscoverer(**options).fit(rows, codes, sample_weight=weight)
     repeated = CategoryDiscoverer(**options).fit(np.repeat(rows, weight, axis=0), np.repeat(codes, weight))
-    assert_same_posteriors(weighted, repeated)
-    np.testing.assert_allclose(weighted.transform(rows), repeated.transform(rows), atol=1e-6)
+    # Axes along which categories do not differ may be turned; densities do not depend on it.
+    np.testing.assert_allclose(weighted.score_samples(rows), repeated.score_samples(rows), rtol=1e-6)
+    np.testing.assert_allclose(weighted.posterior_.kappa, repeated.posterior_.kappa)
 
 
 def test_equal_weights_of_one_change_no_bit_and_zeros_are_no_rows(data):
