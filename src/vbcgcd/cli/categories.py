@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(invoke_without_command=True)
 OPERATIONS = ("rename", "merge", "split", "drop")
 
-__all__ = ["app", "texts_of"]
+__all__ = ["app", "shown_names", "texts_of"]
 
 
 class Order(StrEnum):
@@ -135,13 +135,17 @@ def show(
     overview = here.overview(n_items=n, n_map=0)
     view = next(view for view in overview.categories if view.info.id == entry.id)
     texts = texts_of(here, (*view.typical, *view.doubtful))
-    infos = (*(view.info for view in overview.categories), *overview.retired)
-    names = {info.id: info.name for info in infos}
+    names = shown_names(here)
     values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
     rename = f"vbcgcd categories rename {entry.id} 'a better name'"
     finish(values, as_json, lambda: render.category(view, names, texts), steps=[rename])
+
+
+def shown_names(here: Workspace) -> dict[int, str]:
+    """Names of all categories by id; those that are no longer live say so."""
+    return {e.id: e.name if e.live else f"{e.name} (retired)" for e in here.entries(retired=True)}
 
 
 def texts_of(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:

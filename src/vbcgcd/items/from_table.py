@@ -103,6 +103,8 @@ def table_items(
     if first is None:
         raise InputError(f"{table.path} has no rows.")
     natures = {name: nature_of(first[name], typed=table.typed) for name in table.names}
+    if table.made_by is not None and not any(options.get(name) for name in ("kind", "text", "image")):
+        options["kind"] = "embedding"  # what it was made for; the texts beside it name and show
     columns = choose_columns(natures, source=str(table.path), ignore=[*ignore, *split_columns], **options)
     del first
     return _TableReader(table, columns, split, _kept_columns(keep, table)).items()
@@ -170,7 +172,8 @@ class _TableReader:
         report = self.columns.report
         if references is not self.ids:
             report.pop("id", None)
-        return Items(kind, values, references, source, labels, report, contents, self.kept)
+        made_by = self.table.made_by if kind == "embedding" else None
+        return Items(kind, values, references, source, labels, report, contents, self.kept, made_by)
 
     def _read(self) -> None:
         first = 0

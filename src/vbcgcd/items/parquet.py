@@ -13,7 +13,10 @@ import numpy as np
 from vbcgcd.errors import InputError, reason_of
 from vbcgcd.items.tables import BLOCK, Block, Cells, TableFile, check_names
 
-__all__ = ["ParquetTable", "columns_of", "incomplete", "next_batch", "pyarrow_module"]
+#: Where a file that holds embeddings says what made them.
+MADE_BY = ("vbcgcd.embedder", "vbcgcd.fingerprint")
+
+__all__ = ["MADE_BY", "ParquetTable", "columns_of", "incomplete", "next_batch", "pyarrow_module"]
 
 
 class ParquetTable(TableFile):
@@ -25,6 +28,9 @@ class ParquetTable(TableFile):
         super().__init__(path)
         with _open_parquet(path) as file:
             self.names = list(file.schema_arrow.names)
+            said = file.schema_arrow.metadata or {}
+        made_by = [said.get(key.encode(), b"").decode("utf-8", "replace") for key in MADE_BY]
+        self.made_by = (made_by[0], made_by[1]) if all(made_by) else None
         check_names(self.names, path)
 
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:

@@ -87,10 +87,13 @@ class TableFile(ABC):
         Whether the file distinguishes numbers from strings (JSONL, Parquet); in CSV every cell is a string.
     unit : str
         What the places of a block count: "line" or "row".
+    made_by : (str, str), optional
+        Name and fingerprint of the embedder that made its embeddings, where the file says so.
     """
 
     typed = True
     unit = "line"
+    made_by: tuple[str, str] | None = None
 
     def __init__(self, path: Path) -> None:
         self.path, self.folder = path, path.parent

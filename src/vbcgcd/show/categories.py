@@ -27,6 +27,11 @@ from vbcgcd.words import (
 if TYPE_CHECKING:
     from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
 
+_MORE_LIKE = (
+    "A second choice may be the more probable one: where the novel categories together beat the known "
+    "ones, an item is in the best of the novel; and a labelled item stays with its label."
+)
+
 __all__ = ["categories", "category", "change", "found", "retired_category", "unassigned"]
 
 
@@ -151,6 +156,8 @@ def category(
     if view.doubtful:
         table = _items(view.doubtful, names, texts, second=True)
         parts += [Text(), Text("Most doubtful items", style="bold"), table]
+        if any(item.second_probability > item.probability for item in view.doubtful):
+            parts.append(Text(_MORE_LIKE, style="dim"))
     return Group(*parts)
 
 
@@ -198,7 +205,7 @@ def _facts(view: CategoryView) -> Table:
             "added in": f"session {info.birth}",
             "items": f"{info.size:,}" + (f" ({by_session})" if by_session else ""),
             "sure": _sure(info),
-            "spread": number(info.spread),
+            "spread": f"{number(info.spread)} (how its items scatter; labelled ones are usually near 1)",
             "nearest": "" if info.nearest is None else nearest,
             "made from": series([str(parent) for parent in info.parents]),
         }

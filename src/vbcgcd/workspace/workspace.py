@@ -412,6 +412,11 @@ class Workspace(ItemVerbs):
         now = self._snapshot
         return f"Workspace({str(self.path)!r}, {len(now.state.ids)} categories, commit {now.head.number})"
 
+    def _repr_html_(self) -> str:
+        from vbcgcd.workspace.notebook import workspace_html
+
+        return workspace_html(self.snapshot(), repr(self))
+
     @contextmanager
     def _writing(self, command: str) -> Iterator[Snapshot]:
         with self._store.writer(command, timeout=self._timeout):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 #: Letters of an excerpt, and pixels of a thumbnail's longer side.
-LETTERS, PIXELS = 160, 64
+LETTERS, PIXELS = 160, 144
 #: Options of ``vbcgcd.items.read_items`` among the parameters of a command.
 COLUMNS = ("kind", "text", "image", "label", "embedding", "id", "split", "format")
 
