@@ -43,7 +43,7 @@ def test_a_weight_of_two_is_the_row_twice(data, options):
     np.testing.assert_allclose(weighted.posterior_.kappa, repeated.posterior_.kappa)
 
 
-def test_equal_weights_of_one_change_no_bit_and_zeros_are_no_rows(data):
+def test_weights_of_one_change_nothing_and_zeros_are_no_rows(data):
     rows, codes, _ = data
     plain = CategoryDiscoverer().fit(rows, codes)
     ones = CategoryDiscoverer().fit(rows, codes, np.ones(len(rows)))
