@@ -297,3 +297,11 @@ def test_whole_numbers_are_told_from_others(value):
     with pytest.raises(InputError) as caught:
         check_number("steps", value, low=1, whole=True)
     assert caught.value.option == "steps"
+
+
+@pytest.mark.parametrize(
+    "y", [["a", np.nan, "b"], np.array(["a", None, "b"], dtype=object), [1.0, np.nan, 2.0]]
+)
+def test_missing_labels_are_told_as_such(y):
+    with pytest.raises(InputError, match=r"NaN or None in 1 of 3 rows, first in row 1"):
+        check_labels(y, 3)

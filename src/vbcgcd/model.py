@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+)
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from vbcgcd.bayes import Posterior, Prior
@@ -53,7 +58,11 @@ class _NotFitted(NotFittedError, SklearnNotFittedError):  # type: ignore[misc]
     """Ours and scikit-learn's, so that either can be caught."""
 
 
-class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class _Roles(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin):  # type: ignore[misc]
+    """A classifier whose reduced embeddings other steps of a pipeline can use."""
+
+
+class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
     """Learn labelled categories, discover novel ones in unlabelled sessions, forget nothing.
 
     Each category is a Gaussian with a Normal-inverse-Wishart posterior in a reduced space that is calibrated
@@ -107,7 +116,7 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         """The options, checked: an `InputError` names the first that has an impossible value."""
         return Options(**{each.name: getattr(self, each.name) for each in fields(Options)})
 
-    def fit(self, X: Any, y: Any) -> CategoryDiscoverer:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> CategoryDiscoverer:
         """Learn the labelled categories: the base session. If it fails, the model stays unchanged.
 
         Parameters
@@ -115,6 +124,10 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         X : array-like (N, d)
         y : array-like (N,)
             Labels of any kind: strings, integers, with gaps.
+        sample_weight : array-like (N,), optional
+            Weight of each row in the projection and in the posterior of its category: a weight of 2 counts
+            as the row twice, one of 0 as no row. The calibration leaves out each row with all of its weight.
+            Not together with ``head``.
 
         Returns
         -------
@@ -124,8 +137,16 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         options = self.options
         fresh = type(self)(**self.get_params(deep=False))
         rows = check_rows(fresh, X, reset=True)
-        fresh.classes_, codes = np.unique(check_labels(y, len(rows)), return_inverse=True)
-        fresh.knowledge_ = learn_base(rows, codes, options)
+        labels, weight = check_labels(y, len(rows)), check_weight(sample_weight, len(rows))
+        if weight is not None and options.head is not None:
+            raise InputError(
+                "A head takes no sample_weight; leave out the weights, or fit with head=None.",
+                option="sample_weight",
+            )
+        if weight is not None and not weight.all():
+            rows, labels, weight = rows[weight > 0], labels[weight > 0], weight[weight > 0]
+        fresh.classes_, codes = np.unique(labels, return_inverse=True)
+        fresh.knowledge_ = learn_base(rows, codes, options, weight)
         fresh.births_ = np.zeros(len(fresh.classes_), dtype=np.int64)
         fresh.n_sessions_ = fresh.n_discovered_ = 0
         for name in [name for name in vars(self) if name.endswith("_")]:
@@ -197,7 +218,9 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         self.n_discovered_ += record.n_novel
         return record
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> CategoryDiscoverer:
+    def partial_fit(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> CategoryDiscoverer:
         """Learn from more labelled rows: known labels update their posteriors, unseen ones add categories.
 
         The projection and the prior stay unchanged. Before `fit` this is `fit`.
@@ -208,6 +231,9 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         y : array-like (N,)
         classes : ignored
             Scikit-learn's convention; categories need not be announced here.
+        sample_weight : array-like (N,), optional
+            Weight of each row: a weight of 2 is the row twice, exactly, and one of 0 no row. Not together
+            with ``head``.
 
         Examples
         --------
@@ -216,10 +242,14 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         array(['a', 'b', 'c'], dtype='<U1')
         """
         if not hasattr(self, "knowledge_"):
-            return self.fit(X, y)
+            return self.fit(X, y, sample_weight)
         _ = self.options
         rows = check_rows(self, X)
-        labels = check_labels(y, len(rows))
+        labels, weight = check_labels(y, len(rows)), check_weight(sample_weight, len(rows))
+        if weight is not None and self.knowledge_.head is not None:
+            raise InputError("A head takes no sample_weight; leave out the weights.", option="sample_weight")
+        if weight is not None and not weight.all():
+            rows, labels, weight = rows[weight > 0], labels[weight > 0], weight[weight > 0]
         if any((labels.dtype.kind in kind) != (self.classes_.dtype.kind in kind) for kind in ("iuf", "b")):
             raise InputError(
                 f"y has type {labels.dtype}, but the model was fitted with {self.classes_.dtype}; use the "
@@ -229,9 +259,29 @@ class CategoryDiscoverer(RowByRow, ClassifierMixin, BaseEstimator):  # type: ign
         unseen = np.setdiff1d(labels, self.classes_)
         position = {label: i for i, label in enumerate(appended(self.classes_, unseen).tolist())}
         codes = np.array([position[label] for label in labels.tolist()])
-        knowledge = learn_more(self.knowledge_, self.knowledge_.reduced(rows), codes)
+        knowledge = learn_more(self.knowledge_, self.knowledge_.reduced(rows), codes, weight=weight)
         self._append(knowledge, unseen, self.n_sessions_)
         return self
+
+    def transform(self, X: Any) -> Array:
+        """Reduced embeddings, array (N, D): the space in which the categories are Gaussians.
+
+        In a `sklearn.pipeline.Pipeline` it can be a step before any other estimator; ``set_output`` chooses
+        what it returns.
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> model.transform([[4.5]]).shape, model.get_feature_names_out().tolist()
+        ((1, 1), ['categorydiscoverer0'])
+        """
+        self._check_fitted()
+        rows = check_rows(self, X)
+        return self.knowledge_.reduced(rows).astype(rows.dtype, copy=False)
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.reducer_.n_components
 
     def novelty(self, X: Any) -> Array:
         """Novelty score of each row, array (N,): one minus its p-value under the best category.

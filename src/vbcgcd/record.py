@@ -16,12 +16,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
+from vbcgcd.tabular import Tabular, carried, html_page, html_table
 
 Array = NDArray[Any]
 
 Command = Literal["learn", "discover"]
-_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_", "lessons_"})
+_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_", "lessons_", "classes_", "table_", "kept_"})
 #: Names in the JSON of release 0.1.0, and what they are called now.
 _RENAMED = {"unfamiliar": "flagged", "model": "prior"}
 
@@ -101,7 +103,7 @@ class Lessons(NamedTuple):
 
 
 @dataclass(frozen=True)
-class SessionRecord:
+class SessionRecord(Tabular):
     """Outcome of one session, labelled or not.
 
     Categories are named by the estimator's labels or by the workspace's ids. Items of a workspace are rows
@@ -180,6 +182,13 @@ class SessionRecord:
     lessons_ : Lessons or None
         What each row taught; None for a labelled session, with ``inference="svi"``, and in a record that was
         read from disk.
+    classes_ : array (K,)
+        The categories, in the order of ``probabilities_``.
+    table_ : mapping
+        Of a workspace's session: a column with a value for each item, by name. `to_pandas` and
+        `to_polars` give it as a frame; without it they make one of the arrays above.
+    kept_ : mapping
+        Columns of the input that were asked for.
 
     Examples
     --------
@@ -191,6 +200,8 @@ class SessionRecord:
     (100, 1, [2])
     >>> SessionRecord.from_json(record.as_json()) == record
     True
+    >>> record.to_pandas()[["category", "unassigned"]].value_counts().to_dict()
+    {(2, False): 55, (1, False): 45}
     """
 
     session: int
@@ -229,6 +240,9 @@ class SessionRecord:
     probabilities_: Array = field(default_factory=lambda: np.empty((0, 0)), compare=False, repr=False)
     novelty_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
     lessons_: Lessons | None = field(default=None, compare=False, repr=False)
+    classes_: Array = field(default_factory=lambda: np.empty(0), compare=False, repr=False)
+    table_: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    kept_: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def n_novel(self) -> int:
@@ -249,6 +263,25 @@ class SessionRecord:
     def is_unassigned_(self) -> Array:
         """Whether each row of ``labels_`` is unassigned, boolean array (N,), whatever the labels are."""
         return ~np.isin(self.labels_, np.array(list(self.counts), dtype=self.labels_.dtype))
+
+    def columns_of_rows(self) -> dict[str, Any]:
+        """A value for each row, by the name of the column: its category, how probable, how novel, the second.
+
+        Raises
+        ------
+        InputError
+            The record was read from disk, where single rows are not part of it.
+        """
+        if not self.table_ and len(self.labels_) != self.rows:
+            raise InputError(
+                f"This record of session {self.session} was read from disk and has no rows; list its items "
+                f"with Workspace.items('session={self.session}')."
+            )
+        return carried(self.table_ or _table(self), self.kept_)
+
+    def _repr_html_(self) -> str:
+        rest = self.rows if self.table_ or len(self.labels_) else 0
+        return html_page(repr(self), html_table(self if rest else (), rest))
 
     def as_json(self) -> dict[str, Any]:
         """Plain values, without the arrays of single rows."""
@@ -320,6 +353,29 @@ class SessionRecord:
             ratios = (f"{r[k]:+.1f}" if len(r) > k else "" for r in (self.ratio_before, self.ratio_after))
             table.add_row(str(name), str(self.counts.get(category, 0)), sure, *ratios)
         return Group(repr(self), table)
+
+
+def _table(record: SessionRecord) -> dict[str, Any]:
+    """The columns of a record that an estimator returned: rows are numbered."""
+    probability, classes, unassigned = record.probabilities_, record.classes_, record.is_unassigned_
+    index = np.arange(len(probability))
+    order = np.argsort(classes)
+    own = order[np.searchsorted(classes, record.labels_, sorter=order).clip(max=len(classes) - 1)]
+    others = probability.copy()
+    others[index[~unassigned], own[~unassigned]] = -1
+    second = others.argmax(axis=1)
+    none = 1 - probability.sum(axis=1, dtype=np.float64)
+    nothing: Any = -1 if classes.dtype.kind in "iuf" else ""
+    rest = np.array([*classes.tolist(), nothing], dtype=None if classes.dtype.kind in "iufU" else object)
+    return {
+        "row": index,
+        "category": record.labels_,
+        "probability": np.where(unassigned, np.clip(none, 0, 1), probability[index, own]),
+        "unassigned": unassigned,
+        "novelty": record.novelty_,
+        "second": rest[np.where(others[index, second] < 0, len(classes), second)],
+        "second_probability": others[index, second].clip(min=0),
+    }
 
 
 def _category(key: Hashable) -> Any:

@@ -62,12 +62,18 @@ def check_labels(y: Any, n_rows: int) -> Array:
             "This model requires y to be passed, but the target y is None; give one label for each row."
         )
     labels = _label_array(y)
+    missing = [i for i, v in enumerate(labels) if v is None or v != v] if labels.dtype.kind in "Of" else []
+    if missing:
+        raise InputError(
+            f"y contains NaN or None in {len(missing)} of {len(labels)} rows, first in row {missing[0]}; "
+            "give every labelled row a label, or leave these rows out and discover their categories."
+        )
     kinds = {type(v) for v in labels} if labels.dtype == object else set()
     if len(kinds) > 1:
         names = ", ".join(sorted(k.__name__ for k in kinds))
         raise InputError(f"y mixes labels of the types {names}; use one type for all labels.")
     if labels.dtype.kind == "f" and not np.isfinite(labels).all():
-        raise InputError("y contains NaN or infinity; give every labelled row a label.")
+        raise InputError("y contains infinity; give every labelled row a label.")
     labels = labels.astype(next(iter(kinds))) if kinds and kinds <= {str, int, bool} else labels
     try:
         with warnings.catch_warnings(), np.errstate(invalid="ignore"):
@@ -107,7 +113,7 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
     if weight.shape != (n_rows,):
         raise InputError(f"sample_weight must have shape ({n_rows},), got {weight.shape}.")
     if not np.isfinite(weight).all() or (weight < 0).any() or weight.sum() == 0:
-        raise InputError("sample_weight must be finite and not negative, with a positive sum.")
+        raise InputError("sample_weight must be finite and not negative, and not zero for every row.")
     low, high = WEIGHTS
     bad = np.flatnonzero((weight > high) | ((weight > 0) & (weight < low)))
     if len(bad):

@@ -12,6 +12,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -27,9 +29,12 @@ NAMED_BY = {
     "number": "its number",
 }
 _JOINERS = "\u200c\u200d"  # parts of words and of emoji
+#: Columns of a page that goes into a file or a pipe: nothing is wrapped or cut to fit it.
+UNBOUNDED = 4000
 
 __all__ = [
     "NAMED_BY",
+    "UNBOUNDED",
     "add_row",
     "category_table",
     "date",
@@ -183,22 +188,54 @@ def user_text(value: Any, style: str = "", *, limit: int = 400) -> Text:
     return Text(one_line(value, limit), style=style)
 
 
-def grid(*columns: str) -> Table:
-    """A table with one line for each row: columns are ``"name"``, ``">number"`` or ``"*wide"``.
+class Grid(Table):
+    """A table with a line for each row: it fits a terminal; in a file or a pipe only long texts are cut."""
 
-    ``>`` aligns to the right and is never cut; ``*`` takes the room that is left, ``**`` twice as much. Cells
-    that do not fit are cut.
+    #: Columns of names, and the share of a terminal that one of one, or one of several, may take.
+    names: frozenset[int] = frozenset()
+    ALONE, BESIDE, LEAST = 0.34, 0.24, 18
+    #: Letters of a text in a file or a pipe.
+    TEXT = 120
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The lines of the table."""
+        self._fit(options)
+        yield from super().__rich_console__(console, options)
+
+    def __rich_measure__(self, console: Console, options: ConsoleOptions) -> Measurement:
+        """How wide it is."""
+        self._fit(options)
+        return super().__rich_measure__(console, options)
+
+    def _fit(self, options: ConsoleOptions) -> None:
+        if options.max_width >= UNBOUNDED:
+            self.expand = False
+            for column in self.columns:
+                if column.ratio is not None:
+                    column.ratio, column.max_width = None, self.TEXT
+            return
+        share = self.ALONE if len(self.names) == 1 else self.BESIDE
+        for place in self.names:
+            self.columns[place].max_width = max(int(options.max_width * share), self.LEAST)
+
+
+def grid(*columns: str) -> Grid:
+    """A table with one line for each row: columns are ``"plain"``, ``">number"``, ``"!name"`` or ``"*wide"``.
+
+    ``>`` aligns to the right and is never cut; ``!`` takes what it needs, up to a good share of the page;
+    ``*`` takes the room that is left, ``**`` twice as much. Cells that do not fit are cut.
     """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.pad_edge = table.show_edge = False
     for column in columns:
         table.add_column(
-            column.lstrip(">*"),
+            column.lstrip(">*!"),
             justify="right" if column.startswith(">") else "left",
             no_wrap=True,
             overflow="ellipsis",
             ratio=column.count("*") or None,
         )
+    table.names = frozenset(place for place, column in enumerate(columns) if column.startswith("!"))
     table.expand = any("*" in column for column in columns)
     return table
 
@@ -247,7 +284,7 @@ def sample_line(references: Sequence[str], texts: Sequence[str], sources: Sequen
 
 def category_table(categories: Sequence[CategoryInfo], counts: Mapping[int, int]) -> Table:
     """The categories that a session or a split added, the largest first; ``counts`` are their items in it."""
-    table = grid(">id", "**name", ">items", "**nearest", "****typical items")
+    table = grid(">id", "!name", ">items", "**nearest", "****typical items")
     for info in sorted(categories, key=lambda info: -counts.get(info.id, 0)):
         nearest = "" if info.nearest is None else f"{info.nearest} {info.nearest_name}"
         samples = sample_line(info.samples, info.sample_texts, info.sample_sources)

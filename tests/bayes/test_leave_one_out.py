@@ -121,3 +121,20 @@ def test_left_out_densities_of_any_magnitude_are_numbers(labelled_problem, scale
             Prior(3, nu=9.0), statistics, LeftOut(rows, labels, 0.0), predictive, rivals
         )
         assert np.isfinite(density).all()
+
+
+def test_a_row_is_left_out_with_all_of_its_weight():
+    rng = np.random.default_rng(5)
+    rows, labels = rng.normal(size=(24, 3)), np.repeat([0, 1], 12)
+    weight = rng.uniform(0.5, 3.0, size=24)
+    prior = Prior(3, 1e-12, 9.0, 1.0, "full")
+    statistics = statistics_by_label(rows, labels, 2, weight=weight)
+    everyone = np.ones((24, 2), dtype=bool)
+    left_out = LeftOut(rows, labels, 0.0, weight)
+    density = left_out_densities(prior, statistics, left_out, "student", everyone)
+    for i in (0, 7, 15):
+        rest = np.arange(24) != i
+        without = statistics_by_label(rows[rest], labels[rest], 2, weight=weight[rest])
+        one = LeftOut(rows[[i]], labels[[i]], 0.0, np.array([0.0]))  # nothing more to take out
+        direct = left_out_densities(prior, without, one, "student", everyone[:1])
+        np.testing.assert_allclose(density[i], direct[0], rtol=1e-4)

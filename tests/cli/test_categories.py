@@ -107,7 +107,7 @@ def test_undo_of_categories_refuses_other_commands_by_name(run, animals):
     assert "discover" in message
     assert "'vbcgcd undo'" in message
     run("config", "sample", 10)
-    assert "configure sample=10" in run("categories", "undo", code=2).stderr
+    assert "config sample=10" in run("categories", "undo", code=2).stderr
     run("undo")
     assert "'vbcgcd redo'" in run("categories", "redo", code=2).stderr
     run("redo")

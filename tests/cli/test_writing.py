@@ -1,7 +1,6 @@
 import csv
 import errno
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -62,7 +61,7 @@ HARMLESS = ["-1", "+4.5", "-1e-3", "cat", "", "1=1", "'=1", "a\r=1", "a\n=1"]
 
 def cells(place, text, **options):
     """What comes back of a text and a number in a CSV."""
-    answers = SimpleNamespace(rows=lambda: iter([{"name": text, "probability": -0.25, "category": -1}]))
+    answers = [{"name": text, "probability": -0.25, "category": -1}]
     write_predictions(answers, place / "out.csv", **options)
     with (place / "out.csv").open(encoding="utf-8", newline="") as file:
         [row] = csv.DictReader(file)

@@ -117,3 +117,23 @@ def test_the_same_command_again_is_from_the_cache(tmp_path):
     first = embed_file(data, tmp_path / "one.npz", embedder=Lengths())
     again = embed_file(data, tmp_path / "two.npz", embedder=Lengths())
     assert (first.parts[""].computed, again.parts[""].computed) == (3, 0)
+
+
+def test_parquet_keeps_texts_with_their_vectors_and_says_what_made_them(tmp_path):
+    data = table(tmp_path, "id,text,label\np,a b,x\nq,bad,y\nr,c,\n")
+    result = embed_file(data, tmp_path / "out.parquet", embedder=Lengths(), cache=False)
+    assert result.n_embedded == 2
+    items = read_items(tmp_path / "out.parquet")  # no kind need be chosen
+    assert (items.kind, items.contents, items.references) == ("embedding", ["a b", "c"], ["p", "r"])
+    assert items.values.tolist() == [[3, 2], [1, 1]]
+    assert items.labels.tolist() == ["x", None]
+    assert items.made_by == ("lengths", "lengths-1")
+    assert read_items(tmp_path / "out.parquet", kind="text").values == ["a b", "c"]
+
+
+def test_parquet_of_two_parts_has_a_column_that_tells_them(tmp_path):
+    part = Items("embedding", np.eye(2), ["0", "1"], "memory", np.array([1, 0]))
+    embed_parts({"train": part, "test": part}, tmp_path / "out.parquet", names=["cat", "dog"])
+    items = read_items(tmp_path / "out.parquet", split=("split", "test"))
+    assert items.labels.tolist() == ["dog", "cat"]
+    assert len(items) == 2

@@ -145,3 +145,24 @@ def test_empty_texts_are_kept_for_whoever_embeds_them_to_name(tmp_path):
     items = read_items(tmp_path / "t.csv")
     assert items.values == ["hi", "", ""]
     assert items.labels.tolist() == ["a", "b", "c"]
+
+
+def test_other_columns_are_kept_as_they_are(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "n": 1, "tags": ["x"]}\n{"text": "b", "label": "l"}\n')
+    assert read_items(path, keep=["n"]).kept == {"n": [1, None]}
+    everything = read_items(path, keep=True).kept
+    assert list(everything) == ["text", "n", "tags", "label"]
+    assert everything["tags"] == [["x"], None]
+    assert read_items(path).kept == {}
+    with pytest.raises(InputError, match="no column 'm' to keep"):
+        read_items(path, keep=["m"])
+
+
+def test_vectors_with_their_texts_from_one_table(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "a", "v": [1, 2], "label": 1}\n{"text": "", "v": [3, 4]}\n')
+    items = read_items(path, kind="embedding")
+    assert items.values.tolist() == [[1, 2], [3, 4]]
+    assert items.contents == ["a", ""]
+    assert items.columns == {"embedding": "v", "text": "text", "label": "label"}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd.errors import InputError
-from vbcgcd.items import Items
+from vbcgcd.items import Items, vector_items
 from vbcgcd.items.items import as_floats, as_labels, check_finite, is_missing
 
 
@@ -126,3 +126,48 @@ def test_the_first_value_that_is_not_finite_is_named():
         check_finite(rows, names, "s")
     rows[[5000, 8500]] = 6e4
     check_finite(rows, names, "s")
+
+
+def test_vectors_with_what_they_stand_for():
+    items = vector_items([[0, 1], [2, 3], [4, 5]], texts=["a", None, "c"], labels=["x", None, "y"])
+    assert items.values.dtype == np.float64
+    assert (items.kind, items.shown, items.shown_kind) == ("embedding", ["a", "", "c"], "text")
+    assert items.take([2, 0]).shown == ["c", "a"]
+    assert items.labelled.tolist() == [True, False, True]
+
+
+def test_vectors_with_pictures(tmp_path):
+    items = vector_items(np.eye(2), images=["a.png", tmp_path / "b.png"])
+    assert items.shown_kind == "image"
+    assert all(path.is_absolute() for path in items.shown)
+    pictures = np.zeros((2, 4, 4, 3), dtype=np.uint8)
+    assert vector_items(np.eye(2), images=pictures).take([1]).shown.shape == (1, 4, 4, 3)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"vectors": np.eye(2), "texts": ["a"]}, "2 values but 1 contents"),
+        ({"vectors": np.eye(2), "texts": ["a", "b"], "images": ["a", "b"]}, "not both"),
+        ({"vectors": [1.0, 2.0]}, "shape"),
+        ({"vectors": [[np.nan, 1.0]]}, "NaN"),
+        ({"vectors": [["a"]]}, "numbers"),
+        ({"vectors": np.eye(2), "references": ["a", "a"]}, "unique"),
+    ],
+)
+def test_vectors_that_do_not_fit(options, words):
+    with pytest.raises(InputError, match=words):
+        vector_items(options.pop("vectors"), **options)
+
+
+def test_kept_columns_follow_their_items():
+    items = Items("text", ["a", "b"], ["0", "1"], "s", kept={"n": [1, 2], "v": np.eye(2)})
+    part = items.take([1])
+    assert part.kept["n"] == [2]
+    assert part.kept["v"].tolist() == [[0, 1]]
+    with pytest.raises(InputError, match="2 values but 1 n"):
+        Items("text", ["a", "b"], ["0", "1"], "s", kept={"n": [1]})
+    with pytest.raises(InputError, match="Only embeddings"):
+        Items("text", ["a"], ["0"], "s", contents=["a"])
+    assert items.shown == ["a", "b"]
+    assert Items("embedding", np.eye(2), ["0", "1"], "s").shown_kind == ""

@@ -148,3 +148,11 @@ def test_letters_that_do_not_exist_are_one_clear_error(tmp_path, order):
     (tmp_path / "x.npy").write_bytes(data[:-16] + b"\x7f" * 16)
     with pytest.raises(InputError, match="a letter that does not exist"):
         read_items(tmp_path / "x.npy")
+
+
+def test_vectors_with_their_texts_from_one_file(saved):
+    items = read_items(saved(x=np.eye(2), words=np.array(["a", "b"])), embedding="x", text="words")
+    assert (items.kind, items.contents) == ("embedding", ["a", "b"])
+    assert items.columns == {"embedding": "x", "text": "words"}
+    with pytest.raises(InputError, match="values but 1 contents"):
+        read_items(saved(x=np.eye(2), words=np.array(["a"])), embedding="x", text="words")

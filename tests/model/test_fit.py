@@ -13,7 +13,11 @@ from vbcgcd import CategoryDiscoverer, InputError
     [
         CategoryDiscoverer(),
         CategoryDiscoverer(covariance="diagonal", dtype="float64", predictive="student"),
-    ]
+    ],
+    expected_failed_checks=lambda estimator: {
+        "check_sample_weight_equivalence_on_dense_data": "The calibration leaves a row out with all of its "
+        "weight; of a row that is there twice, one copy stays in."
+    },
 )
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)

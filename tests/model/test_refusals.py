@@ -193,7 +193,7 @@ def with_nan(rows):
         (np.array, {"n_novel": True}, "got True"),
         (np.array, {"sample_weight": np.ones(3)}, "sample_weight.*shape"),
         (np.array, {"sample_weight": -np.ones(150)}, "not negative"),
-        (np.array, {"sample_weight": np.zeros(150)}, "positive sum"),
+        (np.array, {"sample_weight": np.zeros(150)}, "not zero for every row"),
     ],
 )
 def test_impossible_sessions_are_refused(small, fitted, state_of, change, options, said):

@@ -4,6 +4,7 @@ Take row z out of its category of n rows with mean m, and let r = z - m:
 
 - Its category's mean becomes z - c r, with c = n / (n - 1); the row's distance to it grows by c^2.
 - Its category's scatter loses c r r^T. A covariance that pools the scatters with weight w loses w c r r^T.
+- A row that counts v times takes all of it along: c = n / (n - v), and what is lost is v times as much.
 
 A matrix A that loses omega r r^T keeps a closed inverse and determinant (Sherman-Morrison, matrix determinant
 lemma). With s = omega r^T A^-1 r, the *share* that is removed,
@@ -62,20 +63,29 @@ class LeftOut:
     pooled_weight : float
         Weight of one row's outer product in the pooled covariance that whitened the space, (1 - a) / (N - K);
         0 where the space was not whitened.
+    weight : array (M,), optional
+        What each row counts for in its category, and takes with it; 1 by default.
     """
 
     rows: Array
     labels: Array
     pooled_weight: float
+    weight: Array | None = None
 
     def first(self, n: int) -> LeftOut:
         """The first ``n`` of the rows."""
-        return LeftOut(self.rows[:n], self.labels[:n], self.pooled_weight)
+        some = None if self.weight is None else self.weight[:n]
+        return LeftOut(self.rows[:n], self.labels[:n], self.pooled_weight, some)
+
+    @property
+    def own(self) -> Array | float:
+        """The weight of each row."""
+        return 1.0 if self.weight is None else self.weight
 
 
-def mean_correction(sizes: Array) -> Array:
-    """The factor c = n / (n - 1) of categories with n rows."""
-    return np.asarray(sizes / np.maximum(sizes - 1, FEWEST_OTHERS))
+def mean_correction(sizes: Array, weight: Array | float = 1.0) -> Array:
+    """The factor c = n / (n - w) of categories with n rows for a row of weight w, usually 1."""
+    return np.asarray(sizes / np.maximum(sizes - weight, FEWEST_OTHERS))
 
 
 class Downdate(NamedTuple):
@@ -145,10 +155,11 @@ def left_out_densities(
         Categories to score for each row; the others get -inf.
     """
     count = statistics.count
-    correction = mean_correction(count)[left_out.labels]
+    taken = left_out.own * np.ones(len(left_out.labels))
+    correction = mean_correction(count[left_out.labels], taken)
     rows = left_out.rows.astype(np.float32)
     residual = (left_out.rows - statistics.mean[left_out.labels]).astype(np.float32)
-    pooled = prior.scale * left_out.pooled_weight * correction
+    pooled = prior.scale * left_out.pooled_weight * correction * taken
     log_density = _student if predictive == "student" else _plugin
     density = np.full(rivals.shape, -np.inf)
 
@@ -158,11 +169,11 @@ def left_out_densities(
         upper, log_det = _scale_factor(prior, statistics, k)
         gap = solve_lower(upper, rows[i] - statistics.mean[k].astype(np.float32))
         rest = solve_lower(upper, residual[i])
-        change = downdate(pooled[i] + own * correction[i], np.einsum("nd,nd->n", rest, rest))
+        change = downdate(pooled[i] + own * taken[i] * correction[i], np.einsum("nd,nd->n", rest, rest))
         cross = np.einsum("nd,nd->n", gap, rest).astype(np.float64)  # its square may be too large
         distance = np.einsum("nd,nd->n", gap, gap) + change.omega * cross**2 / (1 - change.share)
         distance *= np.where(own, correction[i] ** 2, 1.0)
-        remaining = np.maximum(count[k] - own, FEWEST_REMAINING)
+        remaining = np.maximum(count[k] - own * taken[i], FEWEST_REMAINING)
         density[i, k] = log_density(distance, log_det + change.log_det, remaining, prior)
 
     work = prior.dim**3 / 6 + rivals.sum() / len(statistics) * prior.dim**2

@@ -24,12 +24,15 @@ __all__ = [
     "Category",
     "Data",
     "Embedding",
+    "Format",
     "Id",
     "Image",
+    "Keep",
     "Kind",
     "Label",
     "OptionalData",
     "Place",
+    "RawCells",
     "Split",
     "Text",
     "check_data",
@@ -76,18 +79,22 @@ def complete_setting(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 _PANEL = "Columns of a table (detected automatically where possible)"
+_DATA = (
+    "A table (.csv, .tsv, .json, .jsonl, .txt, also with .gz; .parquet, .arrow), a folder of pictures or of "
+    "Parquet files, arrays (.npy, .npz), hf:NAME, or - for standard input with --format."
+)
 Data = Annotated[
     Path,
     typer.Argument(
         metavar="DATA",
-        help="A table (.csv, .tsv, .jsonl, .parquet), a folder of pictures, or arrays (.npy, .npz).",
+        help=_DATA,
     ),
 ]
 OptionalData = Annotated[
     Path | None,
     typer.Argument(
         metavar="DATA",
-        help="A table (.csv, .tsv, .jsonl, .parquet), a folder of pictures, or arrays (.npy, .npz).",
+        help=_DATA,
         show_default=False,
     ),
 ]
@@ -120,6 +127,32 @@ Split = Annotated[
 Kind = Annotated[
     str | None,
     typer.Option("--kind", help="What the items are: image, text or embedding.", rich_help_panel=_PANEL),
+]
+Format = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        help="What standard input holds, or a file whose name does not say: csv, tsv, json, jsonl, txt, "
+        "parquet, csv.gz, ...",
+        rich_help_panel=_PANEL,
+    ),
+]
+Keep = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--keep",
+        metavar="COLUMN",
+        help="Column of the data to carry along into the output; 'all' takes every column. Repeat it.",
+        rich_help_panel=_PANEL,
+    ),
+]
+RawCells = Annotated[
+    bool,
+    typer.Option(
+        "--raw-cells",
+        help="Write texts to a .csv as they are. Default: an apostrophe before those that a spreadsheet "
+        "would run as a formula.",
+    ),
 ]
 Again = Annotated[
     bool, typer.Option("--again", help="Use data that an earlier session has already used; it counts twice.")

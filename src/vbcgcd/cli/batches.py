@@ -13,12 +13,13 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note, working, writes
+from vbcgcd.cli.incoming import STDIN, incoming
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
 
 if TYPE_CHECKING:
-    from vbcgcd.items import Failure, Items
+    from vbcgcd.items import Failure
     from vbcgcd.workspace import SessionRecord
 
 #: Items that could not be embedded and are named one by one.
@@ -37,6 +38,7 @@ def learn(
     id: a.Id = None,
     split: a.Split = None,
     kind: a.Kind = None,
+    format: a.Format = None,
     update_known: Annotated[
         bool,
         typer.Option("--update-known", help="Also learn from items whose category is already known."),
@@ -61,37 +63,40 @@ def learn(
     Example: vbcgcd learn tickets.csv --text body --label team --split part=train
 
     Example: vbcgcd learn pictures/labelled
+
+    Example: vbcgcd learn - --format csv
     """
     from vbcgcd.show import sessions as show
 
     columns = a.column_options(
-        text=text, image=image, embedding=embedding, label=label, id=id, split=split, kind=kind
+        text=text, image=image, embedding=embedding, label=label, id=id, split=split, kind=kind, format=format
     )
     here = a.open_workspace(workspace)
+    with incoming(here, data, columns) as (source, options):
 
-    def attempt(new_labels: bool) -> tuple[SessionRecord, float]:
-        with working("learning") as steps:
-            record = here.learn(
-                a.check_data(data),
-                update_known=update_known,
-                new_labels=new_labels,
-                again=again,
-                embedding_progress=steps.embedding,
-                **columns,
-            )
-        return record, steps.seconds
+        def attempt(new_labels: bool) -> tuple[SessionRecord, float]:
+            with working("learning") as steps:
+                record = here.learn(
+                    source,
+                    update_known=update_known,
+                    new_labels=new_labels,
+                    again=again,
+                    embedding_progress=steps.embedding,
+                    **options,
+                )
+            return record, steps.seconds
 
-    try:
-        record, seconds = attempt(new_labels)
-    except InputError as error:
-        asks = sys.stdin.isatty() and sys.stderr.isatty() and not manner().quiet
-        if error.option != "new_labels" or not asks:
-            raise
-        from vbcgcd.workspace.commands.typos import ADVICE
+        try:
+            record, seconds = attempt(new_labels)
+        except InputError as error:
+            asks = sys.stdin.isatty() and sys.stderr.isatty() and not manner().quiet
+            if error.option != "new_labels" or not asks:
+                raise
+            from vbcgcd.workspace.commands.typos import ADVICE
 
-        note(str(error).removesuffix(ADVICE).rstrip())
-        typer.confirm("Learn all labels as they are?", abort=True, err=True)
-        record, seconds = attempt(True)
+            note(str(error).removesuffix(ADVICE).rstrip())
+            typer.confirm("Learn all labels as they are?", abort=True, err=True)
+            record, seconds = attempt(True)
     report_failures(record.failures, record.rows + record.unlabelled)
     finish(
         record,
@@ -108,12 +113,24 @@ def discover(
         int | None,
         typer.Option("--n-novel", help="Number of novel categories. Default: estimate it."),
     ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="Save a row for each item: its category, how probable, how novel, the second choice. .csv, "
+            ".jsonl or .parquet.",
+        ),
+    ] = None,
+    raw_cells: a.RawCells = False,
     text: a.Text = None,
     image: a.Image = None,
     embedding: a.Embedding = None,
     id: a.Id = None,
     split: a.Split = None,
     kind: a.Kind = None,
+    format: a.Format = None,
+    keep: a.Keep = None,
     again: a.Again = False,
     workspace: a.Place = None,
     as_json: AsJson = False,
@@ -128,21 +145,41 @@ def discover(
     Example: vbcgcd discover monday.csv
 
     Example: vbcgcd discover monday.csv --n-novel 4
+
+    Example: vbcgcd discover monday.csv -o sorted.csv --keep customer --keep date
     """
+    from vbcgcd.cli.writing import check_output, write_predictions
     from vbcgcd.show import sessions as show
 
-    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
+    columns = a.column_options(
+        text=text,
+        image=image,
+        embedding=embedding,
+        id=id,
+        split=split,
+        kind=kind,
+        format=format,
+        keep=keep,
+    )
+    if output is None and keep:
+        raise InputError("Columns are carried along into a file; name it with -o FILE.", option="keep")
     here = a.open_workspace(workspace)
-    with working("preparing") as steps:
+    if output is not None:
+        check_output(output, data)
+        here.check_target(output)
+    with incoming(here, data, columns) as (source, options), working("preparing") as steps:
         record = here.discover(
-            a.check_data(data),
+            source,
             n_novel,
             progress=lambda step: steps.step(show.STEPS.get(step, step)),
             again=again,
             embedding_progress=steps.embedding,
-            **columns,
+            **options,
         )
     report_failures(record.failures, record.rows)
+    if output is not None:
+        write_predictions(record, output, raw_cells=raw_cells)
+        note(f"Saved {record.rows:,} items to {one_line(output)}.", style="green")
     following = ["vbcgcd predict DATA", "vbcgcd report"]
     if record.novel:
         first = max(record.novel, key=lambda i: record.counts.get(i, 0))
@@ -177,14 +214,7 @@ def predict(
             "the setting 'reject'.",
         ),
     ] = None,
-    raw_cells: Annotated[
-        bool,
-        typer.Option(
-            "--raw-cells",
-            help="Write texts to a .csv as they are. Default: an apostrophe before those that a spreadsheet "
-            "would run as a formula.",
-        ),
-    ] = False,
+    raw_cells: a.RawCells = False,
     stdin: Annotated[
         bool,
         typer.Option(
@@ -199,6 +229,8 @@ def predict(
     id: a.Id = None,
     split: a.Split = None,
     kind: a.Kind = None,
+    format: a.Format = None,
+    keep: a.Keep = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -211,14 +243,27 @@ def predict(
     Example: vbcgcd predict 'my card was stolen'
 
     Example: vbcgcd predict --stdin
+
+    Example: vbcgcd predict tuesday.csv -o answers.csv --keep all
     """
-    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
-    if stdin or str(data) == "-":
-        check_stdin(None if str(data) == "-" else data, output, columns)
+    columns = a.column_options(
+        text=text,
+        image=image,
+        embedding=embedding,
+        id=id,
+        split=split,
+        kind=kind,
+        format=format,
+        keep=keep,
+    )
+    if stdin or (data == STDIN and format is None):
+        check_stdin(None if data == STDIN else data, output, columns)
         predict_stdin(workspace, reject=reject, as_json=as_json)
         return
     if data is None:
         raise InputError("Give the DATA to predict, or read it line by line.", option="stdin")
+    if keep and output is None and not as_json:
+        raise InputError("Columns are carried along into a file; name it with -o FILE.", option="keep")
     from vbcgcd.cli.writing import check_output, write_predictions
     from vbcgcd.show import answers as show
     from vbcgcd.workspace.batch import single_item
@@ -230,11 +275,9 @@ def predict(
         here.check_target(output)
     words = not columns and not data.exists() and (here.embedder or {}).get("kind") == "text"
     items = single_item(str(data), "text") if words else None
-    if items is None:
-        items = _table_items(a.check_data(data), columns)
-    source, options = (data, columns) if items is None else (items, {})
-    with working("predicting") as steps:
-        answers = here.predict(source, reject, embedding_progress=steps.embedding, **options)
+    with incoming(here, data, columns) as (source, options), working("predicting") as steps:
+        items = here.read(source, **options) if items is None else items
+        answers = here.predict(items, reject, embedding_progress=steps.embedding)
     report_failures(answers.failures, len(answers))
     if output is not None:
         write_predictions(answers, output, raw_cells=raw_cells)
@@ -243,8 +286,8 @@ def predict(
         finish(values, as_json, lambda: Group(show.summary_lines(answers), saved))
         return
     texts: dict[str, str] = {}
-    if items is not None and items.kind == "text":
-        texts = {r: str(value) for r, value in zip(items.references, items.values, strict=True)}
+    if items.shown is not None and items.shown_kind == "text":
+        texts = {r: str(value) for r, value in zip(items.references, items.shown, strict=True)}
     values = {**show.summary(answers), "predictions": list(answers.rows())}
     finish(values, as_json, lambda: show.predictions(answers, texts))
 
@@ -266,6 +309,7 @@ def explain(
     id: a.Id = None,
     split: a.Split = None,
     kind: a.Kind = None,
+    format: a.Format = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -280,16 +324,16 @@ def explain(
     from vbcgcd.show import answers as show
     from vbcgcd.workspace.batch import single_item
 
-    columns = a.column_options(text=text, image=image, embedding=embedding, id=id, split=split, kind=kind)
+    columns = a.column_options(
+        text=text, image=image, embedding=embedding, id=id, split=split, kind=kind, format=format
+    )
     here = a.open_workspace(workspace)
     kind_here = None if here.embedder is None else str(here.embedder["kind"])
-    items = single_item(item, kind_here)
-    if items is None:
-        items = _table_items(a.check_data(Path(item)), columns)
-    source, options = (item, columns) if items is None else (items, {})
-    with working("explaining"):
-        answer = here.explain(source, row=row, n=n, items=True, **options)
-    words = str(items.values[row]) if items is not None and items.kind == "text" else ""
+    items = None if Path(item) == STDIN else single_item(item, kind_here)
+    with incoming(here, Path(item), columns) as (source, options), working("explaining"):
+        items = here.read(source, **options) if items is None else items
+        answer = here.explain(items, row=row, n=n, items=True)
+    words = str(items.shown[row]) if items.shown is not None and items.shown_kind == "text" else ""
     finish(answer, as_json, lambda: show.explanation(answer, words))
 
 
@@ -303,13 +347,3 @@ def report_failures(failures: Sequence[Failure], embedded: int | None = None) ->
     lines += [f"  {failure.reference}: {failure.reason}" for failure in failures[:NAMED_FAILURES]]
     rest = len(failures) - NAMED_FAILURES
     note("\n".join([*lines, *([f"  and {rest:,} more"] if rest > 0 else [])]))
-
-
-def _table_items(data: Path, columns: dict[str, Any]) -> Items | None:
-    """The items of a table, so that their texts can be shown; None for everything else."""
-    from vbcgcd.items import read_items
-    from vbcgcd.items.tables import TABLES
-
-    if data.suffix.lower() not in TABLES or not data.is_file():
-        return None
-    return read_items(data, **columns)

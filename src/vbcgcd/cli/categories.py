@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 app = typer.Typer(invoke_without_command=True)
 OPERATIONS = ("rename", "merge", "split", "drop")
 
-__all__ = ["app", "texts_of"]
+__all__ = ["app", "shown_names", "texts_of"]
 
 
 class Order(StrEnum):
@@ -56,7 +57,7 @@ def categories(
     ] = Order.ID,
     find: Annotated[
         str | None,
-        typer.Option("--find", metavar="TEXT", help="Only those with TEXT in their name or typical items."),
+        typer.Option("--find", metavar="TEXT", help="Only those with TEXT in their name or in an item."),
     ] = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
@@ -77,12 +78,16 @@ def categories(
 
     here = a.open_workspace(workspace)
     every = here.categories(n_samples=3, retired=everything, items=True)
-    matches = sorted((info for info in every if _matches(info, find)), key=_KEYS[sort])
+    found = Counter(item.category for item in here.items(f"text~{find}")) if find and find.strip() else {}
+    matches = sorted((i for i in every if i.id in found or _matches(i, find)), key=_KEYS[sort])
     n_unassigned, seedlings = here.count_unassigned(), here.seedlings()
-    values = {"categories": matches, "unassigned": n_unassigned, "seedlings": seedlings}
+    values: dict[str, Any] = {"categories": matches, "unassigned": n_unassigned, "seedlings": seedlings}
+    if find:
+        values["found_items"] = {str(info.id): found.get(info.id, 0) for info in matches}
 
     def render() -> Any:
-        return show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
+        page = show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
+        return Group(page, show.found(find, matches, found)) if find and matches else page
 
     finish(values, as_json, render, steps=["vbcgcd unassigned"] if n_unassigned else [])
 
@@ -99,6 +104,10 @@ def show(
     n: Annotated[
         int, typer.Option("--items", min=0, help="How many typical and doubtful items to show.")
     ] = 8,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", help="Save all of its items: .csv, .jsonl or .parquet."),
+    ] = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -107,11 +116,19 @@ def show(
     Example: vbcgcd categories show 75
 
     Example: vbcgcd categories show 'lost card' --items 20
+
+    Example: vbcgcd categories show 'lost card' -o lost-card.csv
     """
     from vbcgcd.show import categories as render
 
     here = a.open_workspace(workspace)
     entry = here.category(category, retired=True)
+    if output is not None:
+        from vbcgcd.cli.items import save_items
+
+        save_items(here, [f"category=#{entry.id}"], output)
+        if not as_json:
+            return
     if not entry.live:
         [retired] = here.categories(n_samples=0, retired=True, only=[entry.id])
         finish(retired, as_json, lambda: render.retired_category(retired))
@@ -119,13 +136,17 @@ def show(
     overview = here.overview(n_items=n, n_map=0)
     view = next(view for view in overview.categories if view.info.id == entry.id)
     texts = texts_of(here, (*view.typical, *view.doubtful))
-    infos = (*(view.info for view in overview.categories), *overview.retired)
-    names = {info.id: info.name for info in infos}
+    names = shown_names(here)
     values = view.as_json()
     for item in (*values["typical"], *values["doubtful"]):
         item["text"] = texts[item["commit"], item["reference"]]
     rename = f"vbcgcd categories rename {entry.id} 'a better name'"
     finish(values, as_json, lambda: render.category(view, names, texts), steps=[rename])
+
+
+def shown_names(here: Workspace) -> dict[int, str]:
+    """Names of all categories by id; those that are no longer live say so."""
+    return {e.id: e.name if e.live else f"{e.name} (retired)" for e in here.entries(retired=True)}
 
 
 def texts_of(here: Workspace, items: Sequence[ItemInfo]) -> dict[tuple[int, str], str]:

@@ -54,13 +54,12 @@ from vbcgcd.errors import (
     WorkspaceDamaged,
     WorkspaceWarning,
 )
-from vbcgcd.words import next_steps, one_line
+from vbcgcd.words import UNBOUNDED, next_steps, one_line
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import Workspace
 
 Command = TypeVar("Command", bound=Callable[..., Any])
-WIDTH = 100
 #: Letters of a line of a message: longer than any path.
 _LONGEST = 10_000
 _DISK = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO, errno.EFBIG})
@@ -109,13 +108,13 @@ class ExitCode(IntEnum):
 
 
 def console(*, stderr: bool = False, always: bool = False) -> Console:
-    """A console for what a command prints: as wide as the terminal, 100 columns into a file.
+    """A console for what a command prints: as wide as the terminal, and as it has to be into a file.
 
     With ``--quiet`` it prints nothing, unless ``always``.
     """
     quiet = manner().quiet and not always
     out = Console(stderr=stderr, highlight=False, quiet=quiet)
-    return out if out.is_terminal else Console(stderr=stderr, highlight=False, quiet=quiet, width=WIDTH)
+    return out if out.is_terminal else Console(stderr=stderr, highlight=False, quiet=quiet, width=UNBOUNDED)
 
 
 def errors_are_messages(command: Command, *, writes: bool = False) -> Command:
@@ -429,9 +428,14 @@ def column_options(
     id: str | None = None,
     split: str | None = None,
     kind: str | None = None,
+    format: str | None = None,
+    keep: list[str] | None = None,
 ) -> dict[str, Any]:
     """Options of ``vbcgcd.items.read_items``, without those that are None."""
     options: dict[str, Any] = {"text": text, "image": image, "label": label, "id": id, "kind": kind}
+    options["format"] = format
+    if keep:
+        options["keep"] = True if "all" in keep else list(keep)
     if embedding:
         options["embedding"] = embedding[0] if len(embedding) == 1 else list(embedding)
     if split is not None:

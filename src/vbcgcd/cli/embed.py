@@ -47,7 +47,12 @@ class Adapter(StrEnum):
 @errors_are_messages
 def embed(
     data: DataArgument,
-    out_path: Annotated[Path, typer.Option("--output", "-o", help="Where to write the embeddings (.npz).")],
+    out_path: Annotated[
+        Path,
+        typer.Option(
+            "--output", "-o", help="Where to write the embeddings: .npz, or .parquet with the texts."
+        ),
+    ],
     embedder: Annotated[
         str | None,
         typer.Option(
@@ -76,6 +81,8 @@ def embed(
     and listed at the end.
 
     Example: vbcgcd embed tickets.csv -o tickets.npz
+
+    Example: vbcgcd embed tickets.csv -o tickets.parquet
 
     Example: vbcgcd embed photos/ -o photos.npz --with dinov2-vitb14
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -47,7 +47,7 @@ Chosen = Annotated[
     ),
 ]
 
-__all__ = ["app"]
+__all__ = ["app", "save_items"]
 
 
 @app.callback()
@@ -71,37 +71,30 @@ def items(
     if ctx.invoked_subcommand is not None:
         refuse_options_before(ctx, {"as_json": "--json"})
         return
-    from vbcgcd.cli.writing import check_output, write_predictions
     from vbcgcd.show import items as show
 
     here = a.open_workspace(workspace)
     if output is not None:
-        check_output(output)
-        here.check_target(output)
-    found = here.items(*(where or ()))
-    rows = _rows(here, found if output is not None or as_json else found[:FIRST])
-    if output is not None:
-        if not rows:
-            raise NothingToDo(
-                f"No item meets {' and '.join(where or ())}; nothing was saved.", option="where"
-            )
-        write_predictions(_Rows(rows), output)
-        note(f"Saved {len(rows)} items in {output}.", style="green")
+        save_items(here, where or (), output)
         if not as_json:
             return
+    found = here.items(*(where or ()))
+    rows = _rows(here, found if as_json else found[:FIRST])
     steps = ["vbcgcd items move ITEM... --to CATEGORY", "vbcgcd items confirm ITEM..."] if found else []
     finish({"items": rows}, as_json, lambda: show.items(rows, total=len(found)), steps=steps)
 
 
-class _Rows:
-    """Rows that can be written to a file."""
+def save_items(here: Workspace, where: Sequence[str], output: Path) -> None:
+    """Write the items that meet all conditions to a file, a row for each."""
+    from vbcgcd.cli.writing import check_output, write_predictions
 
-    def __init__(self, rows: list[dict[str, Any]]) -> None:
-        self._all = rows
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One plain dict for each item."""
-        return iter(self._all)
+    check_output(output)
+    here.check_target(output)
+    rows = _rows(here, here.items(*where))
+    if not rows:
+        raise NothingToDo(f"No item meets {' and '.join(where)}; nothing was saved.", option="where")
+    write_predictions(rows, output)
+    note(f"Saved {len(rows)} items in {output}.", style="green")
 
 
 def _rows(here: Workspace, found: Sequence[ItemInfo]) -> list[dict[str, Any]]:

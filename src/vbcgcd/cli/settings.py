@@ -42,6 +42,11 @@ def init(
         float | None,
         typer.Option("--reject", metavar="RATE", help="Default of 'vbcgcd predict --reject'."),
     ] = None,
+    text: a.Text = None,
+    image: a.Image = None,
+    embedding: a.Embedding = None,
+    label: a.Label = None,
+    id: a.Id = None,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting; see 'vbcgcd config'."),
@@ -52,8 +57,11 @@ def init(
 
     Your items are not copied into it, only their references and categories.
     With --excerpts it also keeps a few short excerpts of each novel category.
+    Columns named here, or in the first 'vbcgcd learn', are used by later commands where a table has them.
 
     Example: vbcgcd init tickets --excerpts 5
+
+    Example: vbcgcd init tickets --text body --label team
 
     Example: vbcgcd init photos --kind image --with dinov2-vitb14
 
@@ -64,7 +72,9 @@ def init(
     from vbcgcd.workspace.config import DEFAULTS
 
     path = a.new_folder(Path.cwd() if name is None else name)
-    options = {"embedder": embedder, "kind": kind, "excerpts": excerpts, "reject": reject}
+    columns = a.column_options(text=text, image=image, embedding=embedding, label=label, id=id)
+    options: dict[str, Any] = {"embedder": embedder, "kind": kind, "excerpts": excerpts, "reject": reject}
+    options["columns"] = columns or None
     values = [(key, value) for key, value in options.items() if value is not None]
     pairs = [a.key_value(setting, "set") for setting in settings or []]
     values += [(key, parse_value(value)) for key, value in pairs]
@@ -152,7 +162,9 @@ def merge_settings(values: Sequence[tuple[str, Any]], config: Mapping[str, Any])
             continue
         whole = changes.get(name, config.get(name))
         if not isinstance(whole, Mapping) or not part:
-            raise InputError(f"There is no setting {key!r}; only model and embedder_options have parts.")
+            raise InputError(
+                f"There is no setting {key!r}; only model, embedder_options and columns have parts."
+            )
         changes[name] = {**whole, part: value}
     return changes
 

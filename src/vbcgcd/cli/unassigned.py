@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vbcgcd.cli import arguments as a
-from vbcgcd.cli.categories import texts_of
+from vbcgcd.cli.categories import shown_names, texts_of
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish
 
 __all__ = ["unassigned"]
@@ -49,6 +49,6 @@ def unassigned(
     finish(
         {"unassigned": total, "items": rows, "seedlings": seedlings},
         as_json,
-        lambda: show.unassigned(items, names, texts, total=total, seedlings=seedlings),
+        lambda: show.unassigned(items, shown_names(here), texts, total=total, seedlings=seedlings),
         steps=["vbcgcd predict DATA"] if total else [],
     )

@@ -9,9 +9,9 @@ import itertools
 import json
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol
+from typing import Any, BinaryIO
 
 from vbcgcd.errors import DiskError, InputError, MissingFileError
 
@@ -23,11 +23,7 @@ _PLAIN_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?", re.ASCII
 __all__ = ["FORMATS", "check_output", "write_predictions"]
 
 
-class HasRows(Protocol):
-    """Predictions, or whatever else has a row for each item."""
-
-    def rows(self) -> Iterator[dict[str, Any]]:
-        """One plain dict for each item."""
+Rows = Iterable[Mapping[str, Any]]
 
 
 def check_output(output: Path, data: Path | None = None) -> None:
@@ -50,12 +46,12 @@ def check_output(output: Path, data: Path | None = None) -> None:
         check_pyarrow()
 
 
-def write_predictions(answers: HasRows, output: Path, *, raw_cells: bool = False) -> None:
+def write_predictions(answers: Rows, output: Path, *, raw_cells: bool = False) -> None:
     """Write one row for each item; on any error the file stays as it was.
 
     Parameters
     ----------
-    answers : Predictions, or whatever else has rows
+    answers : Predictions, SessionRecord, or any dicts with the same keys
     output : Path
     raw_cells : bool
         Write the texts of a CSV as they are, also those that a spreadsheet would run as a formula.
@@ -63,7 +59,7 @@ def write_predictions(answers: HasRows, output: Path, *, raw_cells: bool = False
     from vbcgcd.archive import atomic_file
 
     cell = _number_cell if raw_cells else _safe_cell
-    writers: dict[str, Callable[[HasRows, BinaryIO], None]] = {
+    writers: dict[str, Callable[[Rows, BinaryIO], None]] = {
         ".csv": functools.partial(_csv, cell=cell),
         ".jsonl": _jsonl,
         ".parquet": _parquet,
@@ -76,9 +72,9 @@ def write_predictions(answers: HasRows, output: Path, *, raw_cells: bool = False
         raise DiskError.writing(output, error) from None
 
 
-def _csv(answers: HasRows, file: BinaryIO, cell: Callable[[Any], Any]) -> None:
+def _csv(answers: Rows, file: BinaryIO, cell: Callable[[Any], Any]) -> None:
     text = io.TextIOWrapper(file, encoding="utf-8", newline="")
-    rows = answers.rows()
+    rows = iter(answers)
     first = next(rows)
     writer, quoting = (
         csv.DictWriter(text, list(first), lineterminator="\n", quoting=how)
@@ -93,18 +89,29 @@ def _csv(answers: HasRows, file: BinaryIO, cell: Callable[[Any], Any]) -> None:
     text.detach()
 
 
-def _jsonl(answers: HasRows, file: BinaryIO) -> None:
-    for row in answers.rows():
-        file.write(json.dumps(row, ensure_ascii=False, allow_nan=False).encode() + b"\n")
+def _jsonl(answers: Rows, file: BinaryIO) -> None:
+    for row in answers:
+        file.write(json.dumps(row, ensure_ascii=False, allow_nan=False, default=str).encode() + b"\n")
 
 
-def _parquet(answers: HasRows, file: BinaryIO) -> None:
+def _parquet(answers: Rows, file: BinaryIO) -> None:
     from vbcgcd.workspace.log.parquet import check_pyarrow
 
     arrow, parquet = check_pyarrow(), check_pyarrow("pyarrow.parquet")
-    rows = list(answers.rows())
-    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    rows = list(answers)
+    columns = {name: _arrow_column(arrow, [row[name] for row in rows]) for name in rows[0]}
     parquet.write_table(arrow.table(columns), file, compression="zstd")
+
+
+def _arrow_column(arrow: Any, cells: list[Any]) -> Any:
+    try:
+        return arrow.array(cells)
+    except (
+        arrow.ArrowInvalid,
+        arrow.ArrowTypeError,
+        OverflowError,
+    ):  # a column of the input that mixes types
+        return arrow.array([None if cell is None else str(cell) for cell in cells])
 
 
 def _number_cell(value: Any) -> Any:

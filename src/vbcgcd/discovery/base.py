@@ -62,7 +62,7 @@ __all__ = ["learn_base"]
 
 
 @one_thread()
-def learn_base(rows: Array, codes: Array, options: Options) -> Knowledge:
+def learn_base(rows: Array, codes: Array, options: Options, weight: Array | None = None) -> Knowledge:
     """Learn the labelled categories.
 
     Parameters
@@ -72,18 +72,21 @@ def learn_base(rows: Array, codes: Array, options: Options) -> Knowledge:
     codes : int array (N,)
         Categories, 0 to K - 1, each with at least one row.
     options : Options
+    weight : array (N,), optional
+        Positive weight of each row.
 
     Returns
     -------
     Knowledge
     """
-    return _Base(rows, codes, _reducer(rows, codes, options), options).knowledge()
+    return _Base(rows, codes, _reducer(rows, codes, options, weight), options, weight).knowledge()
 
 
-def _reducer(rows: Array, codes: Array, options: Options) -> Reducer:
+def _reducer(rows: Array, codes: Array, options: Options, weight: Array | None = None) -> Reducer:
     return fit_reducer(
         rows,
         codes,
+        weight=weight,
         n_components=options.n_components,
         whiten=options.whiten,
         normalise=options.normalise,
@@ -96,9 +99,13 @@ def _reducer(rows: Array, codes: Array, options: Options) -> Reducer:
 class _Base:
     """The labelled rows with what several steps ask for."""
 
-    def __init__(self, rows: Array, codes: Array, reducer: Reducer, options: Options) -> None:
+    def __init__(
+        self, rows: Array, codes: Array, reducer: Reducer, options: Options, weight: Array | None = None
+    ) -> None:
         self.rows, self.codes, self.reducer, self.options = rows, codes, reducer, options
-        self.sizes = np.bincount(codes).astype(np.float64)
+        self.weight = weight
+        self.n_rows = np.bincount(codes)
+        self.sizes = np.bincount(codes, weight).astype(np.float64)
         self.statistics = self._kept_statistics()
 
     def knowledge(self) -> Knowledge:
@@ -153,16 +160,17 @@ class _Base:
             held_out = held_out[np.isin(self.codes[held_out], known)]
             if len(held_out) == 0 or len(rest) <= len(known):
                 continue
-            reducer = _reducer(self.rows[rest], codes, decided)
+            some = None if self.weight is None else self.weight[rest]
+            reducer = _reducer(self.rows[rest], codes, decided, some)
             reduced = reducer.transform(self.rows[rest])
-            means = np.stack([reduced[codes == k].mean(axis=0) for k in range(len(known))])
+            means = np.stack([_mean(reduced, codes == k, some) for k in range(len(known))])
             # Beside the others a row may be too far out to be scored, as it would be in a later session.
             rows = reducer.transform(self.rows[held_out])
             reached = is_reached(rows)
             rows, held_out = geometry.prepared(rows[reached]), held_out[reached]
             similarity = np.full((len(held_out), n_categories), -np.inf)
             similarity[:, known] = geometry.similarity(rows, means)
-            counts = np.bincount(self.codes[rest], minlength=n_categories).astype(np.float64)
+            counts = np.bincount(self.codes[rest], some, minlength=n_categories).astype(np.float64)
             counts = np.broadcast_to(counts, similarity.shape)
             parts.append(LeftOutSimilarity(similarity, self.codes[held_out], counts))
         if sum(len(part.labels) for part in parts) < 2:
@@ -193,8 +201,9 @@ class _Base:
             members = order[bounds[first] : bounds[last]]
             block = self.reducer.transform(self.rows[members], dtype=self.options.classifier.dtype)
             within = codes[members] - first
+            some = None if self.weight is None else self.weight[members]
             for k, part in iter_label_statistics(
-                block, within, last - first, structure=self.options.covariance
+                block, within, last - first, some, structure=self.options.covariance
             ):
                 yield first + k, part
             first = last
@@ -213,7 +222,7 @@ class _Base:
         )
         rule = options.classifier
         exact_left_out = (
-            prior.form.triangular and rule.metric == "mahalanobis" and (statistics.count > 1).sum() > 1
+            prior.form.triangular and rule.metric == "mahalanobis" and (self.n_rows[chosen] > 1).sum() > 1
         )
         if strength == "evidence" or (strength == "auto" and not exact_left_out):
             prior = choose_strength(prior, statistics)
@@ -254,13 +263,14 @@ class _Base:
         """Rows of the given categories that can be left out, labelled by position in ``categories``."""
         position = np.full(len(self.sizes), -1)
         position[categories] = np.arange(len(categories))
-        eligible = np.flatnonzero((self.sizes[self.codes] > 1) & (position[self.codes] >= 0))
+        eligible = np.flatnonzero((self.n_rows[self.codes] > 1) & (position[self.codes] >= 0))
         most = min(CALIBRATION_ROWS, max(CALIBRATION_SCORES // len(categories), 200))
         chosen = rng.permutation(eligible)[:most]
         weight = 0.0
         if self.reducer.whitened:
-            weight = (1 - self.reducer.shrinkage) / max(len(self.codes) - len(self.sizes), 1)
-        return LeftOut(self.reducer.transform(self.rows[chosen]), position[self.codes[chosen]], weight)
+            weight = (1 - self.reducer.shrinkage) / max(self.sizes.sum() - len(self.sizes), 1)
+        own = None if self.weight is None else self.weight[chosen]
+        return LeftOut(self.reducer.transform(self.rows[chosen]), position[self.codes[chosen]], weight, own)
 
     def _posterior(self, prior: Prior) -> Posterior:
         dtype = self.options.classifier.dtype
@@ -276,11 +286,14 @@ class _Base:
     def _svi(self, prior: Prior, k: int) -> Statistics:
         reduced = self.reducer.transform(self.rows[self.codes == k])
         rng = self.options.generator(0, 2, k)
-        return run_svi(prior, reduced, max_steps=self.options.svi_steps, random_state=rng).statistics
+        some = None if self.weight is None else self.weight[self.codes == k]
+        return run_svi(
+            prior, reduced, weight=some, max_steps=self.options.svi_steps, random_state=rng
+        ).statistics
 
     def _split_temperature(self, prior: Prior) -> float:
         """Temperature from posteriors of one half of the rows that score rows of the other half."""
-        if self.sizes.max() < 2 or len(self.sizes) < 2:
+        if self.n_rows.max() < 2 or len(self.sizes) < 2:
             return 1.0
         order = self.options.generator(0, 3).permutation(len(self.codes))
         half = np.zeros(len(self.codes), dtype=bool)
@@ -294,6 +307,10 @@ class _Base:
         reduced = self.reducer.transform(self.rows[other], dtype=self.options.classifier.dtype)
         density = self.options.classifier.log_density(reduced, posterior)
         return tempered_cross_entropy(density, self.codes[other])[1]
+
+
+def _mean(rows: Array, members: Array, weight: Array | None) -> Array:
+    return np.average(rows[members], axis=0, weights=None if weight is None else weight[members])
 
 
 def _spread_out(items: Array, most: int) -> Array:

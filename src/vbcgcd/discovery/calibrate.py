@@ -121,7 +121,7 @@ def calibrate_geometry(
             geometry, best, contrast = Geometry("direction", 10.0), [0.0, 1.0], 10
         return CalibratedGeometry(geometry, np.array(best), usual_margin(contrast), np.empty(0))
     counts = np.broadcast_to(sizes, (len(left_out.labels), len(sizes))).copy()
-    counts[np.arange(len(counts)), left_out.labels] -= 1
+    counts[np.arange(len(counts)), left_out.labels] -= left_out.own
     similarities = left_out_similarities(means, sizes, left_out)
     kinds: tuple[Kind, Kind] = ("direction", "distance")
     candidates: dict[str, tuple[Array, CalibratedGeometry]] = {
@@ -213,9 +213,9 @@ def left_out_similarities(means: Array, sizes: Array, left_out: LeftOut) -> dict
     """
     z, own = left_out.rows.astype(np.float64), left_out.labels
     index = np.arange(len(z))
-    correction = mean_correction(sizes)[own]
+    correction = mean_correction(sizes[own], left_out.own)
     r = z - means[own]
-    gain = downdate(left_out.pooled_weight * correction, (r**2).sum(1)).gain
+    gain = downdate(left_out.pooled_weight * left_out.own * correction, (r**2).sum(1)).gain
     zm, rm, zr = z @ means.T, r @ means.T, np.einsum("nd,nd->n", z, r)
     zz, mm = (z**2).sum(1), np.broadcast_to((means**2).sum(1), zm.shape).copy()
     moved = z - correction[:, None] * r

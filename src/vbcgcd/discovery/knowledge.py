@@ -209,7 +209,14 @@ class Knowledge:
 
 
 @one_thread()
-def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_known: bool = True) -> Knowledge:
+def learn_more(
+    knowledge: Knowledge,
+    reduced: Array,
+    codes: Array,
+    *,
+    update_known: bool = True,
+    weight: Array | None = None,
+) -> Knowledge:
     """What is known after more labelled rows.
 
     The projection, the prior and the calibration stay.
@@ -223,18 +230,22 @@ def learn_more(knowledge: Knowledge, reduced: Array, codes: Array, *, update_kno
         Categories: positions of known ones, and K, K + 1, ... for those to be added.
     update_known : bool
         Whether rows of known categories update their posteriors.
+    weight : array (N,), optional
+        Weight of each row; not with a head.
     """
     n_known = len(knowledge.posterior)
     n_novel = max(int(codes.max()) + 1 - n_known, 0) if len(codes) else 0
     if update_known:
-        knowledge = knowledge.absorbed(reduced, np.where(codes < n_known, codes, -1))
+        knowledge = knowledge.absorbed(reduced, np.where(codes < n_known, codes, -1), weight)
     if knowledge.reliability is not None:  # a category for which somebody has labels stands for a class
         named = np.isin(np.arange(n_known), codes)
         knowledge = replace(knowledge, reliability=np.where(named, 1.0, knowledge.reliability))
     if n_novel == 0:
         return knowledge
     part = np.where(codes >= n_known, codes - n_known, -1)
-    statistics = statistics_by_label(reduced, part, n_novel, structure=knowledge.prior.structure)
+    statistics = statistics_by_label(
+        reduced, part, n_novel, weight=weight, structure=knowledge.prior.structure
+    )
     head = knowledge.head
     if head is not None:
         head = head.extended(reduced, one_hot(part, n_novel))

@@ -127,6 +127,7 @@ def fit_reducer(
     rows: Array,
     labels: Array,
     *,
+    weight: Array | None = None,
     n_components: int | None = 384,
     whiten: bool = True,
     normalise: bool | str = "auto",
@@ -140,6 +141,8 @@ def fit_reducer(
     ----------
     rows : array (N, d)
     labels : int array (N,), 0 to K - 1
+    weight : array (N,), optional
+        Positive weight of each row.
     n_components : int or None
         Most dimensions to keep; None keeps every direction that varies.
     whiten : bool
@@ -164,8 +167,8 @@ def fit_reducer(
     rng = np.random.default_rng(0 if random_state is None else random_state)
     settings = _Settings(n_components, bool(normalise), standardise)
     if normalise == "auto":
-        settings = replace(settings, unit=_unit_is_better(rows, labels, settings, rng))
-    moments = _moments(rows, labels, settings, rng)
+        settings = replace(settings, unit=_unit_is_better(rows, labels, weight, settings, rng))
+    moments = _moments(rows, labels, settings, rng, weight)
     unit = settings.unit
     center = moments.center if unit else in_unit(moments.center, -exponent)
     if not whiten:
@@ -173,14 +176,16 @@ def fit_reducer(
             check_values(given, LARGEST, SMALLEST)  # the reduced embeddings are as large
         basis = in_unit(moments.basis, exponent if standardise and not unit else 0)
         return Reducer(center, _fix_signs(basis), False, unit, 0.0, standardise)
-    weight = (
-        _choose_shrinkage(rows, labels, moments, unit, rng)[0] if shrinkage == "auto" else float(shrinkage)
+    shrunk = (
+        _choose_shrinkage(rows, labels, moments, unit, rng, weight)[0]
+        if shrinkage == "auto"
+        else float(shrinkage)
     )
-    scaling = _whitening(moments.within, moments.total, weight)
+    scaling = _whitening(moments.within, moments.total, shrunk)
     means = moments.means @ scaling
     _, turn = np.linalg.eigh((means.T * moments.share) @ means)
     basis = in_unit(moments.basis @ (scaling @ turn[:, ::-1]), 0 if unit else exponent)
-    return Reducer(center, _fix_signs(basis), True, unit, weight, standardise)
+    return Reducer(center, _fix_signs(basis), True, unit, shrunk, standardise)
 
 
 @dataclass(frozen=True)
@@ -210,13 +215,29 @@ class _Moments(NamedTuple):
         return self.sizes / self.sizes.sum()
 
 
-def _moments(rows: Array, labels: Array, settings: _Settings, rng: np.random.Generator) -> _Moments:
+def _moments(
+    rows: Array,
+    labels: Array,
+    settings: _Settings,
+    rng: np.random.Generator,
+    weight: Array | None = None,
+) -> _Moments:
     prepare, n_components = settings.prepare, settings.n_components
-    center = sum(
-        prepare(rows[i : i + CHUNK_ROWS]).sum(axis=0, dtype=np.float64)
-        for i in range(0, len(rows), CHUNK_ROWS)
-    ) / len(rows)
-    scale = _deviations(rows, center, prepare) if settings.standardise else None
+    total = float(len(rows) if weight is None else weight.sum())
+
+    def weighted(chunk: Array, start: int, power: float = 1.0) -> Array:
+        if weight is None:
+            return chunk
+        return chunk * (weight[start : start + len(chunk), None] ** power).astype(chunk.dtype)
+
+    center = (
+        sum(
+            weighted(prepare(rows[i : i + CHUNK_ROWS]), i).sum(axis=0, dtype=np.float64)
+            for i in range(0, len(rows), CHUNK_ROWS)
+        )
+        / total
+    )
+    scale = _deviations(rows, center, prepare, weighted, total) if settings.standardise else None
     shift = center.astype(rows.dtype)
 
     def centred(part: Array) -> Array:
@@ -224,7 +245,7 @@ def _moments(rows: Array, labels: Array, settings: _Settings, rng: np.random.Gen
         return moved if scale is None else moved / scale.astype(rows.dtype)
 
     wide = rows.shape[1] > WIDEST_EXACT
-    first = _randomised_basis(centred(rows), n_components, rng) if wide else None
+    first = _randomised_basis(weighted(centred(rows), 0, 0.5), n_components, rng) if wide else None
     dim = rows.shape[1] if first is None else first.shape[1]
     n_categories = int(labels.max()) + 1
     outer, sums = np.zeros((dim, dim)), np.zeros((n_categories, dim))
@@ -235,40 +256,49 @@ def _moments(rows: Array, labels: Array, settings: _Settings, rng: np.random.Gen
         part = labels[start : start + CHUNK_ROWS]
         order = np.argsort(part, kind="stable")
         present, begin = np.unique(part[order], return_index=True)
-        return chunk.T @ chunk, present, np.add.reduceat(chunk[order], begin, axis=0)
+        heavy, root = weighted(chunk, start), weighted(chunk, start, 0.5)
+        return root.T @ root, present, np.add.reduceat(heavy[order], begin, axis=0)
 
     starts, work = range(0, len(rows), CHUNK_ROWS), min(len(rows), CHUNK_ROWS) * dim**2
     for square, present, part_sums in in_parallel(products, starts, work=work):
         outer += square
         sums[present] += part_sums
-    count = np.bincount(labels, minlength=n_categories).astype(np.float64)
-    means = sums / np.maximum(count, 1)[:, None]
-    axes = _principal_axes(outer / len(rows), n_components, NEGLIGIBLE[rows.dtype])
+    count = np.bincount(labels, weight, minlength=n_categories).astype(np.float64)
+    means = sums / np.where(count > 0, count, 1)[:, None]
+    axes = _principal_axes(outer / total, n_components, NEGLIGIBLE[rows.dtype])
     outer, means = axes.T @ outer @ axes, means @ axes
-    within = (outer - (means.T * count) @ means) / max(len(rows) - n_categories, 1)
+    within = (outer - (means.T * count) @ means) / max(total - n_categories, 1)
     basis = axes if first is None else first @ axes
     if scale is not None:
         basis = basis / scale[:, None]
-    return _Moments(center, basis, outer / len(rows), within, means, count)
+    return _Moments(center, basis, outer / total, within, means, count)
 
 
-def _deviations(rows: Array, center: Array, prepare: Callable[[Array], Array]) -> Array:
+def _deviations(
+    rows: Array,
+    center: Array,
+    prepare: Callable[[Array], Array],
+    weighted: Callable[[Array, int], Array],
+    total: float,
+) -> Array:
     """Standard deviation of each dimension, array (d,); 1 where a dimension is constant."""
     squares = sum(
-        ((prepare(rows[i : i + CHUNK_ROWS]) - center) ** 2).sum(axis=0)
+        weighted((prepare(rows[i : i + CHUNK_ROWS]) - center) ** 2, i).sum(axis=0)
         for i in range(0, len(rows), CHUNK_ROWS)
     )
-    deviation = np.sqrt(squares / len(rows))
+    deviation = np.sqrt(squares / total)
     return np.where(deviation > max(CONSTANT * float(deviation.max()), TINY), deviation, 1.0)
 
 
-def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.random.Generator) -> bool:
+def _unit_is_better(
+    rows: Array, labels: Array, weight: Array | None, settings: _Settings, rng: np.random.Generator
+) -> bool:
     """Whether unit length lowers the leave-one-out cross-entropy of the pooled classifier."""
     if labels.max() < 1:
         return False  # a single category cannot tell
     chosen = np.sort(rng.permutation(len(rows))[:TRIAL_ROWS])
     _, part = np.unique(labels[chosen], return_inverse=True)
-    sample = rows[chosen]
+    sample, some = rows[chosen], None if weight is None else weight[chosen]
     length = np.sqrt(np.einsum("nd,nd->n", sample, sample, dtype=np.float64))
     if not length.min() > 0 or not np.isfinite(length.max()) or length.std() <= 1e-3 * length.mean():
         return False  # unit length already, or not everywhere defined
@@ -277,9 +307,10 @@ def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.ran
         _choose_shrinkage(
             sample,
             part,
-            _moments(sample, part, replace(settings, unit=unit), rng),
+            _moments(sample, part, replace(settings, unit=unit), rng, some),
             unit,
             np.random.default_rng(seed),
+            some,
         )[1]
         for unit in (False, True)
     )
@@ -291,15 +322,20 @@ def _unit_is_better(rows: Array, labels: Array, settings: _Settings, rng: np.ran
 
 
 def _choose_shrinkage(
-    rows: Array, labels: Array, moments: _Moments, unit: bool, rng: np.random.Generator
+    rows: Array,
+    labels: Array,
+    moments: _Moments,
+    unit: bool,
+    rng: np.random.Generator,
+    weight: Array | None = None,
 ) -> tuple[float, Array]:
     """Weight of the mean variance with the least leave-one-out cross-entropy, and that of each row.
 
     A row is left out of its category's mean and of the covariance (see `vbcgcd.bayes.leave_one_out`), in the
     eigenbasis of the within-category covariance, where every shrinkage is diagonal.
     """
-    n_categories, n_rows = len(moments.sizes), len(rows)
-    eligible = np.flatnonzero(moments.sizes[labels] > 1)
+    n_categories, n_rows = len(moments.sizes), float(moments.sizes.sum())
+    eligible = np.flatnonzero(np.bincount(labels, minlength=n_categories)[labels] > 1)
     if len(eligible) < 2 or n_categories < 2 or n_rows - n_categories < 2:
         return 0.5, np.zeros(1)
     chosen = rng.permutation(eligible)[:LEFT_OUT_ROWS]
@@ -310,20 +346,21 @@ def _choose_shrinkage(
     z = (prepared.astype(np.float32) @ (moments.basis @ vectors).astype(np.float32)).astype(np.float32)
     means = (moments.means @ vectors).astype(np.float32)
     residual = z - means[own]
-    correction = mean_correction(moments.sizes[own])
+    taken: Array | float = 1.0 if weight is None else weight[chosen]
+    correction = mean_correction(moments.sizes[own], taken)
 
     @functools.cache
     @np.errstate(over="ignore", invalid="ignore")
     def losses(position: int) -> Array:
-        weight = SHRINKAGES[position]
-        variance = ((1 - weight) * values + weight * values.mean()).astype(np.float32)
+        shrunk = SHRINKAGES[position]
+        variance = ((1 - shrunk) * values + shrunk * values.mean()).astype(np.float32)
         if not variance.min() > 0:
             return np.full(len(own), np.inf)  # never chosen
         scaled, rest = z / variance, residual / variance
         distance = np.einsum("nd,nd->n", z, scaled)[:, None] - 2 * scaled @ means.T
         distance += (means**2 / variance).sum(1)
         cross = np.einsum("nd,nd->n", z, rest)[:, None] - rest @ means.T
-        omega = (1 - weight) * correction / (n_rows - n_categories)
+        omega = (1 - shrunk) * taken * correction / (n_rows - n_categories)
         change = downdate(omega, np.einsum("nd,nd->n", residual, rest))
         distance = distance + change.gain[:, None] * cross**2
         distance[np.arange(len(own)), own] *= correction**2

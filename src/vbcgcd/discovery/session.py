@@ -169,6 +169,7 @@ def run_session(
         probabilities_=probabilities[back],
         novelty_=novelty[back],
         lessons_=lessons,
+        classes_=labels,
     )
     knowledge = knowledge.absorbed(here.rows, sure_known, here.weight)
     if leftovers is not None:

@@ -1,4 +1,4 @@
-"""From a dataset on disk to one ``.npz`` file of embeddings."""
+"""From a dataset on disk to one file of embeddings, ``.npz`` or Parquet."""
 
 from __future__ import annotations
 
@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import atomic_file
+from vbcgcd.embed.parquet import write_embedded
 from vbcgcd.embed.protocol import Embedder
 from vbcgcd.embed.registry import embedder as make_embedder
 from vbcgcd.embed.result import EmbedResult
 from vbcgcd.embed.run import embed_items
 from vbcgcd.errors import DiskError, InputError, MissingFileError
 from vbcgcd.items import Items, read_items
+from vbcgcd.items.parquet import pyarrow_module
 
 Array = NDArray[Any]
 
@@ -64,18 +66,19 @@ def embed_file(
     workers: int | None = None,
     **columns: Any,
 ) -> EmbeddedFile:
-    """Embed a table, a folder of pictures or a NumPy file into an ``.npz`` file.
+    """Embed a table, a folder of pictures or a NumPy file into an ``.npz`` or Parquet file.
 
-    The file holds ``x`` float32 (n, D), ``y`` (n,) where there are labels, and ``references`` (n,).
-    ``embedder`` and ``fingerprint`` identify what computed the vectors. The file appears complete or not at
-    all.
+    The ``.npz`` holds ``x`` float32 (n, D), ``y`` (n,) where there are labels, and ``references`` (n,).
+    ``embedder`` and ``fingerprint`` identify what computed the vectors. A ``.parquet`` has the columns
+    ``id``, ``text`` or ``image``, ``label`` and ``embedding``, so that texts and pictures stay with their
+    vectors. The file appears complete or not at all.
 
     Parameters
     ----------
     data_path : str or Path
         The table, folder or NumPy file; see ``vbcgcd.items.read_items``.
     out_path : str or Path
-        Where to write; ends in ``.npz``.
+        Where to write; ends in ``.npz`` or ``.parquet``.
     embedder, options, cache, progress, workers
         How to embed; see ``embed_parts``.
     **columns
@@ -118,17 +121,18 @@ def embed_parts(
     progress: Any = None,
     workers: int | None = None,
 ) -> EmbeddedFile:
-    """Embed the parts of a dataset into one ``.npz`` file.
+    """Embed the parts of a dataset into one ``.npz`` or Parquet file.
 
     ``{"": items}`` gives ``x``, ``y`` and ``references``; ``{"train": ..., "test": ...}`` gives ``train_x``,
-    ``train_y``, ``train_references``, the same for ``test``, and ``names``.
+    ``train_y``, ``train_references``, the same for ``test``, and ``names``. In Parquet, a column ``split``
+    holds the name of the part.
 
     Parameters
     ----------
     parts : dict of str to Items
         The items of each part.
     out_path : str or Path
-        Where to write; ends in ``.npz``.
+        Where to write; ends in ``.npz`` or ``.parquet``.
     names : sequence of str, optional
         Names of the categories, if labels are indices into them.
     embedder : Embedder, str or Path, optional
@@ -164,6 +168,10 @@ def embed_parts(
     for name, result in results.items():
         if not len(result.rows):
             raise InputError(f"No item of {parts[name].source} could be embedded. {result.summary()}")
+    if target.suffix.lower() == ".parquet":
+        rows = [(name, parts[name].take(result.rows), result.vectors) for name, result in results.items()]
+        write_embedded(target, rows, names, (model.name, model.fingerprint))
+        return EmbeddedFile(target, model.name, model.fingerprint, results)
     arrays = _arrays(parts, results)
     if names is not None:
         arrays["names"] = np.array(names, dtype=np.str_)
@@ -174,8 +182,10 @@ def embed_parts(
 
 def _check_target(target: Path, source: Path | None = None) -> Path:
     """Raise before hours of work if the file could not be written in the end."""
-    if target.suffix.lower() != ".npz":
-        raise InputError(f"The output must end in .npz, got {target}.", option="out_path")
+    if target.suffix.lower() not in (".npz", ".parquet"):
+        raise InputError(f"The output must end in .npz or .parquet, got {target}.", option="out_path")
+    if target.suffix.lower() == ".parquet":
+        pyarrow_module()
     if not target.parent.is_dir():
         raise MissingFileError(
             f"Cannot write {target}: there is no folder {target.parent}; create it first.", option="out_path"

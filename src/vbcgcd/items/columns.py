@@ -15,6 +15,11 @@ TEXT_NAMES = (
     *("text", "sentence", "utterance", "document", "content", "body", "message", "review"),
     *("question", "query", "comment", "tweet", "title", "description", "abstract", "subject"),
 )
+#: Names that decide between several columns of strings, but do not make one a text beside something else.
+WEAK_TEXT_NAMES = (
+    *("msg", "post", "prompt", "input", "transcript", "feedback", "email_body", "message_body"),
+    *("message_text", "ticket_text", "texts", "sentences", "phrase", "email", "note", "caption", "summary"),
+)
 IMAGE_NAMES = (
     *("image", "image_path", "img", "img_path", "picture", "photo", "path", "filepath", "file_path"),
     *("file", "filename", "file_name"),
@@ -25,21 +30,8 @@ LABEL_NAMES = (
     *("fine_label", "intent_name", "category_name", "topic", "tag"),
 )
 ID_NAMES = (
-    *(
-        "id",
-        "item_id",
-        "row_id",
-        "uid",
-        "uuid",
-        "guid",
-        "key",
-        "ref",
-        "reference",
-        "ticket_id",
-        "idx",
-        "index",
-    ),
-    *("", "unnamed:_0"),
+    *("id", "item_id", "row_id", "uid", "uuid", "guid", "key", "ref", "reference", "ticket_id", "idx"),
+    *("index", "", "unnamed:_0"),
 )
 SPLIT_NAMES = ("split", "partition", "subset", "set", "fold")
 
@@ -62,6 +54,8 @@ class Columns:
         The columns of the labels and of the ids.
     explicit_id : bool
         Whether the caller chose the id column; one that was guessed may turn out not to be unique.
+    shown : (str, str), optional
+        For an embedding, "text" or "image" and the column that shows what the vectors stand for.
     """
 
     kind: str
@@ -69,16 +63,20 @@ class Columns:
     label: str | None = None
     id: str | None = None
     explicit_id: bool = False
+    shown: tuple[str, str] | None = None
 
     @property
     def names(self) -> list[str]:
         """Every column to read."""
-        return [*self.values, *(name for name in (self.label, self.id) if name is not None)]
+        shown = () if self.shown is None else self.shown[1:]
+        return [*self.values, *shown, *(name for name in (self.label, self.id) if name is not None)]
 
     @property
     def report(self) -> dict[str, Column]:
         """Which column is read as what."""
         parts: dict[str, Column] = {self.kind: self.values[0] if len(self.values) == 1 else self.values}
+        if self.shown is not None:
+            parts[self.shown[0]] = self.shown[1]
         if self.label is not None:
             parts["label"] = self.label
         if self.id is not None:
@@ -97,6 +95,7 @@ def choose_columns(
     label: str | None = None,
     id: str | None = None,
     ignore: Sequence[str] = (),
+    prefer: Mapping[str, Any] | None = None,
 ) -> Columns:
     """Decide what the columns of a table are.
 
@@ -110,6 +109,8 @@ def choose_columns(
         The choices of the caller; see `read_items`.
     ignore : sequence of str
         Columns that are none of these.
+    prefer : mapping, optional
+        Choices that count only where the caller makes none and where the table has such columns.
 
     Returns
     -------
@@ -122,38 +123,101 @@ def choose_columns(
     """
     for option, name in (("text", text), ("image", image), ("label", label), ("id", id)):
         _check_exists(name, natures, source, option)
-    choice = _choice(natures, source, kind, {"text": text, "image": image, "embedding": embedding})
-    used = {*ignore, *(choice[1] if choice else ()), *(n for n in (label, id) if n is not None)}
+    options = {"text": text, "image": image, "embedding": embedding}
+    liked = _preferences(prefer or {}, natures, kind, options)
+    choice, shown = _choice(natures, source, kind, options if _any(options) else liked)
+    explicit_id = id is not None
+    label = label if label is not None else liked.get("label")
+    id = id if id is not None else liked.get("id")
+    used = {
+        *ignore,
+        *(choice[1] if choice else ()),
+        *(shown or ())[1:],
+        *(n for n in (label, id) if n is not None),
+    }
     label = label if label is not None else pick_column(_rest(natures, used), LABEL_NAMES)
     used |= {label} if label is not None else set()
     id_column = id if id is not None else pick_column(_rest(natures, used), ID_NAMES)
     used |= {id_column} if id_column is not None else set()
     free = {n: natures[n] for n in _rest(natures, used) if _normalise(n) not in SPLIT_NAMES}
-    kind, values = choice or _guess(free, kind, source)
-    columns = Columns(kind, values, label, id_column, id is not None)
+    kind, values = choice or _guess(free, kind, source, liked.get("kind"))
+    if kind == "embedding" and shown is None:
+        shown = _shown_beside(free, values)
+    columns = Columns(kind, values, label, id_column, explicit_id, shown)
     if len(set(columns.names)) < len(columns.names):
         raise InputError(f"A column of {source} is used twice ({columns.report}); choose different columns.")
     return columns
 
 
+def _any(options: Mapping[str, Any]) -> bool:
+    return any(value is not None for value in options.values())
+
+
+def _preferences(
+    prefer: Mapping[str, Any], natures: Mapping[str, Nature], kind: str | None, options: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What was chosen before and can be chosen here; not what the items are, where the caller says so."""
+    items = ("text", "image", "embedding", "kind")
+    decided = kind is not None or _any(options)
+    return {
+        name: value
+        for name, value in prefer.items()
+        if (name == "kind" or _all_there(value, natures)) and not (decided and name in items)
+    }
+
+
+def _all_there(value: Any, natures: Mapping[str, Nature]) -> bool:
+    if isinstance(value, str):
+        return value in natures or value in _numbered(natures)
+    return value is not None and all(name in natures for name in value)
+
+
 def _choice(
     natures: Mapping[str, Nature], source: str, kind: str | None, options: Mapping[str, Any]
-) -> tuple[str, tuple[str, ...]] | None:
-    """Kind and columns of the items where the caller names them."""
-    choices = {option: value for option, value in options.items() if value is not None}
+) -> tuple[tuple[str, tuple[str, ...]] | None, tuple[str, str] | None]:
+    """Kind and columns of the items where they are named, and the column that shows vectors."""
+    choices = {
+        option: options[option]
+        for option in ("text", "image", "embedding")
+        if options.get(option) is not None
+    }
     if kind is not None:
         check_kind(kind)
-    if len(choices) > 1 or (kind is not None and choices and kind not in choices):
+    beside = {option: value for option, value in choices.items() if option != "embedding"}
+    with_vectors = "embedding" in choices or kind == "embedding"
+    if len(beside) > 1 or (kind is not None and choices and kind not in choices and not with_vectors):
         names = [*([f"kind {kind!r}"] if kind else []), *(f"{k} {v!r}" for k, v in choices.items())]
         raise InputError(
-            f"{' and '.join(names)} contradict each other; use only one of the options 'text', 'image' and "
-            "'embedding'.",
+            f"{' and '.join(names)} contradict each other; use only one of the options 'text' and 'image', "
+            "alone or beside 'embedding'.",
             option="kind" if kind else next(iter(choices)),
         )
+    if with_vectors and kind not in (None, "embedding"):
+        raise InputError(
+            f"kind {kind!r} and embedding {choices['embedding']!r} contradict each other; with vectors the "
+            "kind is embedding.",
+            option="kind",
+        )
     if not choices:
-        return None
+        return None, None
+    if with_vectors:
+        shown = next(((option, str(value)) for option, value in beside.items()), None)
+        if "embedding" not in choices:
+            return None, shown
+        return ("embedding", _embedding_columns(choices["embedding"], natures, source)), shown
     [(kind, value)] = choices.items()
-    return kind, _embedding_columns(value, natures, source) if kind == "embedding" else (str(value),)
+    return (kind, (str(value),)), None
+
+
+def _shown_beside(free: Mapping[str, Nature], values: Sequence[str]) -> tuple[str, str] | None:
+    """The column of texts or pictures beside vectors, where there is no doubt which one it is."""
+    taken = set(values)
+    rest = {name: nature for name, nature in free.items() if name not in taken}
+    strong = {kind: names for kind, names in _strong(rest).items() if names and kind != "embedding"}
+    if len(strong) != 1:
+        return None
+    [(kind, names)] = strong.items()
+    return kind, names[0]
 
 
 def pick_column(names: Iterable[str], preferences: Sequence[str]) -> str | None:
@@ -200,19 +264,27 @@ def _embedding_columns(
     return tuple(value)
 
 
-def _guess(free: Mapping[str, Nature], kind: str | None, source: str) -> tuple[str, tuple[str, ...]]:
+def _guess(
+    free: Mapping[str, Nature], kind: str | None, source: str, usual: str | None = None
+) -> tuple[str, tuple[str, ...]]:
     strong = {k: v for k, v in _strong(free).items() if kind in (None, k) and v}
+    if len(strong) > 1 and usual in strong:
+        strong = {usual: strong[usual]}
     if len(strong) > 1:
         candidates = " or ".join(f"{k} ({_list_names(v)})" for k, v in strong.items())
+        both = ""
+        if "embedding" in strong:
+            both = " With kind embedding, the vectors decide and the others name and show."
         raise InputError(
-            f"{source} could hold {candidates}; choose one with the option 'kind'.", option="kind"
+            f"{source} could hold {candidates}; choose one with the option 'kind'.{both}", option="kind"
         )
     if strong:
         [(guess, values)] = strong.items()
         return guess, values
     texts = [name for name, nature in free.items() if nature == "text"]
-    if kind in (None, "text") and len(texts) == 1:
-        return "text", (texts[0],)
+    text = texts[0] if len(texts) == 1 else pick_column(texts, WEAK_TEXT_NAMES)
+    if kind in (None, "text") and text is not None:
+        return "text", (text,)
     if kind == "embedding" or (kind is None and not texts):
         values = _weak_embedding(free)
         if values:

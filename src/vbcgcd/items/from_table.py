@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,35 +14,60 @@ from vbcgcd.errors import InputError, NothingToDo
 from vbcgcd.items.cells import nature_of, vectors_of
 from vbcgcd.items.columns import Columns, choose_columns
 from vbcgcd.items.items import Items, as_labels, check_finite, is_missing
+from vbcgcd.items.lists import LineTable, json_table
+from vbcgcd.items.opening import PACKED, extension_of
 from vbcgcd.items.parquet import ParquetTable
 from vbcgcd.items.tables import TABLES, Block, DelimitedTable, JsonlTable, TableFile
 
 Array = NDArray[Any]
+Keep = bool | Sequence[str] | None
 
-__all__ = ["open_table", "read_table", "table_items"]
+
+def _arrow_file(path: Path) -> TableFile:
+    from vbcgcd.items.arrow import arrow_file
+
+    return arrow_file(path)
 
 
-def open_table(path: Path) -> TableFile:
-    """The table in a file, by the extension of its name.
+#: What opens a table, by the ending of its name; packed ones are opened as those that are not.
+OPENERS: dict[str, Callable[[Path], TableFile]] = {
+    ".csv": DelimitedTable,
+    ".tsv": DelimitedTable,
+    ".jsonl": JsonlTable,
+    ".ndjson": JsonlTable,
+    ".json": json_table,
+    ".txt": LineTable,
+    ".parquet": ParquetTable,
+    ".arrow": _arrow_file,
+    ".feather": _arrow_file,
+}
+
+__all__ = ["OPENERS", "Keep", "open_table", "read_table", "table_items"]
+
+
+def open_table(path: Path, format: str | None = None) -> TableFile:
+    """The table in a file, by the extension of its name or by ``format``, which is such an extension.
 
     Raises
     ------
     InputError
         The extension is not that of a table, the file is empty, or its header is broken.
     """
-    extension = path.suffix.lower()
+    extension = extension_of(path) if format is None else f".{format.lower().lstrip('.')}"
     if extension not in TABLES:
+        if format is not None:
+            names = ", ".join(ending[1:] for ending in TABLES)
+            raise InputError(f"format must be one of {names}, got {format!r}.", option="format")
         raise InputError(f"{path} is not a table; use a file that ends in {', '.join(TABLES)}.")
     if path.stat().st_size == 0:
         raise InputError(f"{path} is empty; a table needs named columns and rows.")
-    if extension == ".parquet":
-        return ParquetTable(path)
-    return JsonlTable(path) if extension in (".jsonl", ".ndjson") else DelimitedTable(path)
+    return OPENERS[extension.removesuffix(PACKED)](path)
 
 
 def read_table(
     path: Path,
     *,
+    format: str | None = None,
     split: tuple[str, str] | None = None,
     ignore: Sequence[str] = (),
     **options: Any,
@@ -52,14 +77,16 @@ def read_table(
     Parameters
     ----------
     path : Path
+    format : str, optional
+        What the file is, where its name does not say.
     split : (str, str), optional
         A column and a value; only rows with this value in this column are read.
     ignore : sequence of str
         Columns that hold neither items, labels nor ids.
     **options
-        ``kind``, ``text``, ``image``, ``embedding``, ``label`` and ``id`` of `read_items`.
+        The other options of `read_items`.
     """
-    return table_items(open_table(path), split=split, ignore=ignore, **options)
+    return table_items(open_table(path, format), split=split, ignore=ignore, **options)
 
 
 def table_items(
@@ -67,6 +94,7 @@ def table_items(
     *,
     split: tuple[str, str] | None = None,
     ignore: Sequence[str] = (),
+    keep: Keep = None,
     **options: Any,
 ) -> Items:
     """Items of an open table; the options are those of `read_table`."""
@@ -75,9 +103,24 @@ def table_items(
     if first is None:
         raise NothingToDo(f"{table.path} has no rows.")
     natures = {name: nature_of(first[name], typed=table.typed) for name in table.names}
+    if table.made_by is not None and not any(options.get(name) for name in ("kind", "text", "image")):
+        options["kind"] = "embedding"  # what it was made for; the texts beside it name and show
     columns = choose_columns(natures, source=str(table.path), ignore=[*ignore, *split_columns], **options)
     del first
-    return _TableReader(table, columns, split).items()
+    return _TableReader(table, columns, split, _kept_columns(keep, table)).items()
+
+
+def _kept_columns(keep: Keep, table: TableFile) -> list[str]:
+    if keep is None or isinstance(keep, bool):
+        return list(table.names) if keep else []
+    names = [keep] if isinstance(keep, str) else list(keep)
+    missing = [name for name in names if name not in table.names]
+    if missing:
+        columns = ", ".join(map(repr, table.names[:8]))
+        raise InputError(
+            f"{table.path} has no column {missing[0]!r} to keep; its columns are {columns}.", option="keep"
+        )
+    return list(dict.fromkeys(names))
 
 
 def _split_columns(split: tuple[str, str] | None, table: TableFile) -> list[str]:
@@ -98,9 +141,13 @@ def _split_columns(split: tuple[str, str] | None, table: TableFile) -> list[str]
 class _TableReader:
     """Collects the rows of a table, block by block."""
 
-    def __init__(self, table: TableFile, columns: Columns, split: tuple[str, str] | None) -> None:
+    def __init__(
+        self, table: TableFile, columns: Columns, split: tuple[str, str] | None, kept: Sequence[str] = ()
+    ) -> None:
         self.table, self.columns, self.split = table, columns, split
         self.values: list[Any] = []
+        self.contents: list[str] = []
+        self.kept: dict[str, list[Any]] = {name: [] for name in kept}
         self.labels: list[Any] = []
         self.ids: list[Any] = []
         self.rows: list[int] = []
@@ -116,17 +163,23 @@ class _TableReader:
             check_finite(values, references, source)
         elif kind == "image":
             values = _paths(self.values, self.table)
+        contents: Any = None if self.columns.shown is None else self.contents
+        if self.columns.shown is not None and self.columns.shown[0] == "image":
+            contents = _paths(self.contents, self.table)
         labels = None
         if self.columns.label is not None:
             labels = as_labels(self.labels, source=source, typed=self.table.typed)
         report = self.columns.report
         if references is not self.ids:
             report.pop("id", None)
-        return Items(kind, values, references, source, labels, report)
+        made_by = self.table.made_by if kind == "embedding" else None
+        return Items(kind, values, references, source, labels, report, contents, self.kept, made_by)
 
     def _read(self) -> None:
         first = 0
-        names = list(dict.fromkeys([*self.columns.names, *([self.split[0]] if self.split else [])]))
+        names = list(
+            dict.fromkeys([*self.columns.names, *([self.split[0]] if self.split else []), *self.kept])
+        )
         for block in self.table.blocks(names):
             mask = self._mask(block)
             rows = np.arange(first, first + len(block.places))[mask]
@@ -157,6 +210,11 @@ class _TableReader:
             self.labels.extend(block.columns[columns.label])
         if columns.id is not None:
             self.ids.extend(block.columns[columns.id])
+        for name, cells in self.kept.items():
+            added = block.columns[name]
+            cells.extend(added.tolist() if isinstance(added, np.ndarray) else added)
+        if columns.shown is not None:
+            self.contents.extend(_strings(block, columns.shown[1], columns.shown[0], self.table))
         if columns.kind == "embedding":
             self.values.append(vectors_of(block, columns.values, self.table))
             _check_width(self.values, block, self.table)
@@ -210,7 +268,7 @@ def _strings(block: Block, name: str, kind: str, table: TableFile) -> list[str]:
 
 def _paths(names: list[str], table: TableFile) -> list[Path]:
     """Absolute paths of pictures; relative ones start at the folder of the table."""
-    folder = os.path.abspath(table.path.parent)
+    folder = os.path.abspath(table.folder)
     paths = [os.path.join(folder, name) for name in names]
     missing = [name for name, path in zip(names, paths, strict=True) if not os.path.isfile(path)]
     if names and len(missing) == len(names):  # where only some are missing, the embedder reports them

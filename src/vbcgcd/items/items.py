@@ -6,7 +6,7 @@ import math
 import numbers
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,7 @@ __all__ = [
     "check_finite",
     "check_kind",
     "is_missing",
+    "vector_items",
 ]
 
 
@@ -68,6 +69,13 @@ class Items:
         Integers or strings; an object array with None where an item has no label.
     columns : dict
         Which column was read as what, for sources with columns: ``{"text": "utterance", "label": "intent"}``.
+    contents : list or array, optional
+        What to show of embeddings: the texts or pictures (N,) that they were made from. The embeddings
+        decide, the contents name and show.
+    kept : dict of str -> list (N,)
+        Other columns of the source, as they are there; answers about the items carry them along.
+    made_by : (str, str), optional
+        Name and fingerprint of the embedder that made the embeddings, where the source says so.
 
     Examples
     --------
@@ -84,10 +92,15 @@ class Items:
     source: str
     labels: Array | None = None
     columns: Mapping[str, Column] = field(default_factory=dict)
+    contents: list[str] | list[Path] | Array | None = None
+    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    made_by: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         check_kind(self.kind)
-        parts = {"references": self.references, "labels": self.labels}
+        if self.contents is not None and self.kind != "embedding":
+            raise InputError(f"Only embeddings have contents beside them; {self.source} holds {self.kind}s.")
+        parts = {**self.kept, "references": self.references, "labels": self.labels, "contents": self.contents}
         for name, part in parts.items():
             if part is not None and len(part) != len(self.values):
                 raise InputError(
@@ -96,6 +109,20 @@ class Items:
 
     def __len__(self) -> int:
         return len(self.values)
+
+    @property
+    def shown(self) -> list[str] | list[Path] | Array | None:
+        """What people can look at, (N,): the texts or pictures; None for embeddings without any."""
+        return self.contents if self.kind == "embedding" else self.values
+
+    @property
+    def shown_kind(self) -> str:
+        """Whether that is "text" or "image"; empty if it is nothing."""
+        if self.kind != "embedding":
+            return self.kind
+        if self.contents is None:
+            return ""
+        return "text" if len(self.contents) == 0 or isinstance(self.contents[0], str) else "image"
 
     @property
     def labelled(self) -> Array:
@@ -124,14 +151,73 @@ class Items:
             raise InputError(
                 f"rows does not match the {len(self)} items of {self.source}: {error}."
             ) from None
-        values: Any
-        if isinstance(self.values, np.ndarray):
-            values = self.values[places]
-        else:
-            values = [self.values[place] for place in places]
-        labels = None if self.labels is None else self.labels[places]
-        references = [self.references[place] for place in places]
-        return Items(self.kind, values, references, self.source, labels, self.columns)
+        return replace(
+            self,
+            values=_rows(self.values, places),
+            references=_rows(self.references, places),
+            labels=None if self.labels is None else self.labels[places],
+            contents=None if self.contents is None else _rows(self.contents, places),
+            kept={name: _rows(cells, places) for name, cells in self.kept.items()},
+        )
+
+
+def _rows(values: Any, places: Array) -> Any:
+    return values[places] if isinstance(values, np.ndarray) else [values[place] for place in places]
+
+
+def vector_items(
+    vectors: Any,
+    *,
+    texts: Sequence[str] | None = None,
+    images: Sequence[Any] | None = None,
+    labels: Any = None,
+    references: Sequence[str] | None = None,
+    source: str = "the array",
+) -> Items:
+    """Your own embeddings together with what they stand for: the vectors decide, the contents name and show.
+
+    Parameters
+    ----------
+    vectors : array-like (N, d)
+    texts : sequence of str (N,), optional
+    images : sequence of paths (N,) or uint8 array (N, H, W, 3), optional
+        Instead of texts.
+    labels : array-like (N,), optional
+        None or NaN where an item has none.
+    references : sequence of str (N,), optional
+        Names of the items; by default their numbers.
+    source : str
+        Where they come from, as lists of sessions show it.
+
+    Returns
+    -------
+    Items
+
+    Examples
+    --------
+    >>> items = vector_items([[0.5, 1.0], [2.0, 0.0]], texts=["hello", "bye"], labels=["greet", "leave"])
+    >>> items.kind, items.shown, items.shown_kind
+    ('embedding', ['hello', 'bye'], 'text')
+    """
+    try:
+        rows = as_floats(np.asarray(vectors))
+    except (TypeError, ValueError) as error:
+        raise InputError(f"vectors cannot be turned into an array of numbers: {error}.") from None
+    if rows.ndim != 2 or not rows.size:
+        raise InputError(f"vectors must be an array (N, d), got one of the shape {rows.shape}.")
+    if texts is not None and images is not None:
+        raise InputError("Give either texts or images beside the vectors, not both.", option="images")
+    contents: Any = None
+    if texts is not None:
+        contents = ["" if is_missing(text) else str(text) for text in texts]
+    elif images is not None:
+        contents = images if isinstance(images, np.ndarray) else [Path(image).absolute() for image in images]
+    names = [str(row) for row in range(len(rows))] if references is None else [str(r) for r in references]
+    if len(set(names)) < len(names):
+        raise InputError("references must be unique.", option="references")
+    check_finite(rows, names, source)
+    known = None if labels is None else as_labels(list(labels), source=source)
+    return Items("embedding", rows, names, source, known, contents=contents)
 
 
 def _index(rows: Any) -> Array:

@@ -13,7 +13,10 @@ import numpy as np
 from vbcgcd.errors import InputError, reason_of
 from vbcgcd.items.tables import BLOCK, Block, Cells, TableFile, check_names
 
-__all__ = ["ParquetTable"]
+#: Where a file that holds embeddings says what made them.
+MADE_BY = ("vbcgcd.embedder", "vbcgcd.fingerprint")
+
+__all__ = ["MADE_BY", "ParquetTable", "columns_of", "incomplete", "next_batch", "pyarrow_module"]
 
 
 class ParquetTable(TableFile):
@@ -25,6 +28,9 @@ class ParquetTable(TableFile):
         super().__init__(path)
         with _open_parquet(path) as file:
             self.names = list(file.schema_arrow.names)
+            said = file.schema_arrow.metadata or {}
+        made_by = [said.get(key.encode(), b"").decode("utf-8", "replace") for key in MADE_BY]
+        self.made_by = (made_by[0], made_by[1]) if all(made_by) else None
         check_names(self.names, path)
 
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
@@ -32,15 +38,16 @@ class ParquetTable(TableFile):
         first = 0
         with _open_parquet(self.path) as file:
             batches = iter(file.iter_batches(batch_size=BLOCK, columns=list(names)))
-            while (batch := _next_batch(batches, self.path)) is not None:
+            while (batch := next_batch(batches, self.path)) is not None:
                 if not batch.num_rows:
                     continue
-                columns = _columns(batch, self.path)
+                columns = columns_of(batch, self.path)
                 yield Block(columns, range(first, first + batch.num_rows))
                 first += batch.num_rows
 
 
-def _pyarrow(module: str = "pyarrow") -> Any:
+def pyarrow_module(module: str = "pyarrow") -> Any:
+    """A module of pyarrow, or one clear error where it is not installed."""
     try:
         return importlib.import_module(module)
     except ImportError:
@@ -50,37 +57,40 @@ def _pyarrow(module: str = "pyarrow") -> Any:
         ) from None
 
 
-def _incomplete(path: Path, error: Exception) -> InputError:
-    return InputError(f"{path} is not a complete Parquet file ({reason_of(error)}); write it again.")
+def incomplete(path: Path, error: Exception, kind: str = "Parquet") -> InputError:
+    """The error for a file that pyarrow cannot read."""
+    return InputError(f"{path} is not a complete {kind} file ({reason_of(error)}); write it again.")
 
 
 @contextmanager
 def _open_parquet(path: Path) -> Iterator[Any]:
-    parquet = _pyarrow("pyarrow.parquet")
+    parquet = pyarrow_module("pyarrow.parquet")
     with path.open("rb") as file:  # opened here, because a path that pyarrow opens has to be UTF-8
         try:
             table = parquet.ParquetFile(file)
         except Exception as error:  # a damaged file can fail in any way
-            raise _incomplete(path, error) from None
+            raise incomplete(path, error) from None
         yield table
 
 
-def _next_batch(batches: Any, path: Path) -> Any:
+def next_batch(batches: Any, path: Path) -> Any:
+    """The next record batch; None after the last."""
     try:
         return next(batches, None)
     except Exception as error:
-        raise _incomplete(path, error) from None
+        raise incomplete(path, error) from None
 
 
-def _columns(batch: Any, path: Path) -> dict[str, Cells]:
+def columns_of(batch: Any, path: Path) -> dict[str, Cells]:
+    """The cells of a record batch."""
     try:
         return {name: _cells(batch.column(place)) for place, name in enumerate(batch.schema.names)}
     except Exception as error:  # texts that are not UTF-8, dates out of range
-        raise _incomplete(path, error) from None
+        raise incomplete(path, error) from None
 
 
 def _cells(column: Any) -> Cells:
-    types, kind = _pyarrow("pyarrow.types"), column.type
+    types, kind = pyarrow_module("pyarrow.types"), column.type
     if types.is_integer(kind) or types.is_floating(kind):
         return (
             np.asarray(column.to_numpy(zero_copy_only=False)) if not column.null_count else column.to_pylist()

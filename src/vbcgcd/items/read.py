@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError, MissingFileError, NothingToDo, reason_of
-from vbcgcd.items.folders import read_folder
-from vbcgcd.items.from_table import read_table
+from vbcgcd.items.folders import list_pictures, read_folder
+from vbcgcd.items.from_table import Keep, read_table, table_items
 from vbcgcd.items.items import Items, as_floats, as_labels, check_finite, check_kind
-from vbcgcd.items.tables import TABLES
+from vbcgcd.items.opening import extension_of
+from vbcgcd.items.tables import TABLES, TableFile
 from vbcgcd.plugins import call_plugin, entry_points_of
 
 Array = NDArray[Any]
@@ -42,13 +44,20 @@ def read_items(
     embedding: str | Sequence[str] | None = None,
     id: str | None = None,
     split: tuple[str, str] | None = None,
+    format: str | None = None,
+    keep: Keep = None,
+    prefer: Mapping[str, Any] | None = None,
 ) -> Items:
-    r"""Items of a table, a folder of pictures or a NumPy file.
+    r"""Items of a table, a folder of pictures, a dataset or a NumPy file.
 
     The extension of the name decides how it is read:
 
-    - ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``, ``.parquet`` (with pyarrow): a table.
-    - a folder: its pictures; the names of its subfolders are the labels, a flat folder has none.
+    - ``.csv``, ``.tsv``, ``.jsonl``, ``.ndjson``: a table; ``.json``: a list of objects or texts; ``.txt``:
+      a text on each line. Each may be packed: ``.csv.gz``.
+    - ``.parquet``, ``.arrow``, ``.feather`` (with pyarrow): a table.
+    - a folder: its pictures; the names of its subfolders are the labels, a flat folder has none. A folder of
+      Parquet or Arrow files is one table, and so is one that ``save_to_disk`` of Hugging Face wrote.
+    - ``hf:NAME`` (with the package datasets): a dataset of Hugging Face, streamed.
     - any other extension: by the plug-in of an installed package for it, if there is one.
     - ``.npy``: numbers (N, d), pictures uint8 (N, H, W, 3) or strings (N,); ``.npz``: such an array ``x``,
       and ``y`` if there are labels. Pickled objects are rejected.
@@ -62,14 +71,14 @@ def read_items(
     2. Among the other columns, strings under a name such as text, sentence or utterance are texts; names of
        picture files are images; lists of numbers (in CSV as JSON), or at least 8 columns of numbers with
        numbered names without a gap (e0, e1, ...), are an embedding. If two of these are present, ``kind``
-       must choose.
+       must choose. Beside an embedding, texts or pictures are kept as ``contents``: they name and show.
     3. Failing that, the only column of strings is the text; without strings, the numbered columns of numbers
        or else all columns of numbers (at least two) are the embedding.
 
     Parameters
     ----------
     path : str or Path
-        A table, a folder of pictures, or a NumPy file.
+        A table, a folder, the name of a dataset, or a NumPy file.
     kind : {"image", "text", "embedding"}, optional
         What the items are; None guesses.
     text, image, label, id : str, optional
@@ -79,6 +88,13 @@ def read_items(
         A column of lists, several columns of numbers, or the prefix of numbered columns.
     split : (str, str), optional
         A column and a value: only rows with this value are read.
+    format : str, optional
+        What a file is, where its name does not say: an extension such as ``"csv"`` or ``"jsonl.gz"``.
+    keep : bool or sequence of str, optional
+        Columns of a table to carry along as ``kept``; True takes all.
+    prefer : mapping, optional
+        The options ``kind`` to ``id`` once more: these count only where none is given and where the table has
+        such columns.
 
     Returns
     -------
@@ -106,24 +122,32 @@ def read_items(
     """
     columns: dict[str, Any] = {"text": text, "image": image, "label": label, "embedding": embedding, "id": id}
     source = Path(path)
-    extension = source.suffix.lower()
+    extension = extension_of(source)
+    of_tables: dict[str, Any] = {"kind": kind, "split": split, "keep": keep, "prefer": prefer}
     try:
-        if source.is_dir():
-            _reject({**columns, "split": split}, source, "a folder has no columns")
+        table = None if format is not None else _table_of_many_files(path)
+        if table is not None:
+            items = table_items(table, **of_tables, **columns)
+        elif source.is_dir():
+            _reject(
+                {**columns, "split": split, "format": format, "keep": keep or None},
+                source,
+                "a folder has no columns",
+            )
             items = read_folder(source)
         elif not source.exists():
             raise MissingFileError(f"There is no file or folder {source}.")
-        elif extension in ARRAYS:
-            _reject({"split": split}, source, "an array has no columns to split by")
+        elif extension in ARRAYS and format is None:
+            _reject({"split": split, "keep": keep or None}, source, "an array has no such columns")
             items = read_array(source, kind=kind, **columns)
-        elif extension in TABLES:
-            items = read_table(source, kind=kind, split=split, **columns)
+        elif extension in TABLES or format is not None:
+            items = read_table(source, format=format, **of_tables, **columns)
         elif extension[1:] in entry_points_of(READERS):
             items = _read_by_plugin(source, kind=kind, split=split, **columns)
         else:
             raise InputError(
-                f"Unsupported file type {extension!r} of {source}; use CSV, TSV, JSONL, Parquet, .npy, .npz "
-                "or a folder of pictures."
+                f"Unsupported file type {extension!r} of {source}; use CSV, TSV, JSON, JSONL, .txt, Parquet, "
+                "Arrow, .npy, .npz or a folder of pictures, or say what it is with the option 'format'."
             )
     except OSError as error:
         raise InputError(f"Cannot read {source}: {error.strerror or error}.") from None
@@ -144,6 +168,25 @@ def _read_by_plugin(source: Path, **options: Any) -> Items:
             "uninstall that package."
         )
     return items
+
+
+def _table_of_many_files(path: str | os.PathLike[str]) -> TableFile | None:
+    """The table in a folder, or of a dataset by name; None for everything else."""
+    name = os.fspath(path)
+    if name.startswith("hf:") and not os.path.exists(name):
+        from vbcgcd.items.hub import hub_table
+
+        return hub_table(name)
+    folder = Path(path)
+    if not folder.is_dir():
+        return None
+    from vbcgcd.items.arrow import arrow_folder, dataset_files
+    from vbcgcd.items.hub import hub_table, is_saved_dataset
+
+    if is_saved_dataset(folder):
+        return hub_table(folder)
+    tables = dataset_files(folder) and not list_pictures(os.path.abspath(folder))
+    return arrow_folder(folder) if tables else None
 
 
 def _reject(options: dict[str, Any], source: Path, reason: str) -> None:
@@ -177,10 +220,14 @@ def read_array(
         ``text``, ``image`` or ``embedding``: the name of the array with the items, where it is not ``x``.
     """
     choices = {option: name for option, name in values.items() if name is not None}
-    if len(choices) > 1 or (choices and kind is not None and kind not in choices):
+    shown = (
+        {} if "embedding" not in choices else {o: choices.pop(o) for o in ("text", "image") if o in choices}
+    )
+    if len(choices) > 1 or len(shown) > 1 or (choices and kind is not None and kind not in choices):
         raise InputError(
-            f"Only one of the options 'text', 'image' and 'embedding' can be used with {path}, and it must "
-            f"agree with 'kind'; got {', '.join(map(repr, [*choices, *([kind] if kind else [])]))}.",
+            f"Only one of the options 'text', 'image' and 'embedding' can be used with {path} (text or image "
+            "also beside an embedding), and it must agree with 'kind'; got "
+            f"{', '.join(map(repr, [*choices, *shown, *([kind] if kind else [])]))}.",
             option=next(iter(choices)),
         )
     kind = next(iter(choices), kind)
@@ -192,10 +239,11 @@ def read_array(
             )
         return array_items(load_npy(path), source=str(path), kind=kind)
     name = next(iter(choices.values()), "x")
-    arrays = load_npz(path, [name, *(n for n in (label, id) if n is not None)], maybe=["y"])
+    arrays = load_npz(path, [name, *shown.values(), *(n for n in (label, id) if n is not None)], maybe=["y"])
     label = label if label is not None else "y" if "y" in arrays else None
-    columns = {kind or "x": name} | ({"label": label} if label else {}) | ({"id": id} if id else {})
-    return array_items(
+    columns = {kind or "x": name} | shown
+    columns |= ({"label": label} if label else {}) | ({"id": id} if id else {})
+    items = array_items(
         arrays[name],
         source=str(path),
         kind=kind,
@@ -203,6 +251,11 @@ def read_array(
         ids=arrays[id] if id else None,
         columns=columns,
     )
+    if not shown:
+        return items
+    [(content, other)] = shown.items()
+    contents = array_items(arrays[other], source=f"{other!r} of {path}", kind=content).values
+    return replace(items, contents=contents)
 
 
 def array_items(

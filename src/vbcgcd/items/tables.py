@@ -1,4 +1,4 @@
-"""Tables read as blocks of columns: what every table file offers, and the text formats CSV, TSV and JSONL."""
+"""Tables read as blocks of columns: what every table offers, and the text formats CSV, TSV and JSONL."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
+from vbcgcd.items.opening import PACKED, extension_of, open_bytes, open_text
 
 Array = NDArray[Any]
 Cells = list[Any] | Array
@@ -25,7 +26,8 @@ Cells = list[Any] | Array
 #: Rows in a block; the nature of a column is judged by the first block.
 BLOCK = 1000
 #: File name extensions of tables.
-TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+_TEXTS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt")
+TABLES = (*_TEXTS, *(ending + PACKED for ending in _TEXTS), ".parquet", ".arrow", ".feather")
 DELIMITERS = (",", "\t", ";")
 #: Columns of the widest table.
 MOST_COLUMNS = 100_000
@@ -42,7 +44,14 @@ __all__ = [
     "JsonlTable",
     "TableFile",
     "check_names",
+    "encoding_error",
+    "is_table",
 ]
+
+
+def is_table(path: Path) -> bool:
+    """Whether the name of a file is that of a table."""
+    return extension_of(path) in TABLES
 
 
 @dataclass(frozen=True)
@@ -70,19 +79,24 @@ class TableFile(ABC):
     Attributes
     ----------
     path : Path
+    folder : Path
+        Where paths of pictures in it start.
     names : list of str
         The columns, in the order of the file.
     typed : bool
         Whether the file distinguishes numbers from strings (JSONL, Parquet); in CSV every cell is a string.
     unit : str
         What the places of a block count: "line" or "row".
+    made_by : (str, str), optional
+        Name and fingerprint of the embedder that made its embeddings, where the file says so.
     """
 
     typed = True
     unit = "line"
+    made_by: tuple[str, str] | None = None
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.folder = path, path.parent
         self.names: list[str] = []
 
     @abstractmethod
@@ -102,7 +116,7 @@ class DelimitedTable(TableFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        self.delimiter = "\t" if path.suffix.lower() == ".tsv" else _delimiter(path)
+        self.delimiter = "\t" if extension_of(path).startswith(".tsv") else _delimiter(path)
         with self._rows() as rows:
             header = next(rows, (1, []))[1]
         self.names = [cell.strip() for cell in header]
@@ -137,7 +151,7 @@ class DelimitedTable(TableFile):
 
     @contextmanager
     def _rows(self) -> Iterator[Iterator[tuple[int, list[str]]]]:
-        with self.path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(self.path, newline="") as file:
             yield self._lines(csv.reader(file, delimiter=self.delimiter, strict=True))
 
     def _lines(self, reader: Any) -> Iterator[tuple[int, list[str]]]:
@@ -157,7 +171,7 @@ def _next_row(reader: Any, path: Path) -> list[str] | None:
         try:
             return next(reader, None)
         except UnicodeDecodeError:
-            raise _encoding_error(path) from None
+            raise encoding_error(path) from None
         except csv.Error as error:
             raise InputError(
                 f"{path} is malformed near line {reader.line_num} ({error}); look for an unclosed quote."
@@ -168,10 +182,10 @@ def _next_row(reader: Any, path: Path) -> list[str] | None:
 
 def _delimiter(path: Path) -> str:
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with open_text(path, newline="") as file:
             line = next((line for line in file if line.strip()), "")
     except UnicodeDecodeError:
-        raise _encoding_error(path) from None
+        raise encoding_error(path) from None
     return max(DELIMITERS, key=lambda d: len(_next_row(csv.reader([line], delimiter=d), path) or []))
 
 
@@ -217,12 +231,12 @@ class JsonlTable(TableFile):
 
     def _rows(self) -> Iterator[tuple[int, dict[str, Any]]]:
         try:
-            with self.path.open(encoding="utf-8-sig") as file:
+            with open_text(self.path) as file:
                 for number, line in enumerate(file, start=1):
                     if line.strip():
                         yield number, self._object(number, line)
         except UnicodeDecodeError:
-            raise _encoding_error(self.path) from None
+            raise encoding_error(self.path) from None
 
     def _object(self, number: int, line: str) -> dict[str, Any]:
         try:
@@ -263,13 +277,13 @@ def _check_number_of(columns: int, path: Path) -> None:
         )
 
 
-def _encoding_error(path: Path) -> InputError:
+def encoding_error(path: Path) -> InputError:
     """The error for a file that could not be decoded; it names the first line that is not UTF-8."""
     advice = "save the file as UTF-8"
-    with path.open("rb") as file:
+    with open_bytes(path) as file:
         if file.read(2) in (b"\xff\xfe", b"\xfe\xff"):
             return InputError(f"{path} is encoded as UTF-16; {advice}.")
-        file.seek(0)
+    with open_bytes(path) as file:
         for number, line in enumerate(file, start=1):
             try:
                 line.decode("utf-8")

@@ -41,7 +41,7 @@ def summary(answers: Predictions) -> dict[str, Any]:
 def predictions(answers: Predictions, texts: Mapping[str, str], *, first: int = FIRST) -> RenderableType:
     """The first items in a table, and all of them in numbers; ``texts`` of items by reference."""
     words = ["****text"] if texts else []
-    columns = (">id", "***category", ">prob.", "**second choice", ">prob.", ">novelty")
+    columns = (">id", "!category", ">prob.", "!second choice", ">prob.", ">novelty")
     table = grid("item" if texts else "**item", *words, *columns)
     for row in range(min(first, len(answers))):
         reference, rejected = answers.references[row], answers.category[row] < 0
@@ -89,7 +89,7 @@ def explanation(answer: Explanation, item: str = "") -> RenderableType:
     """Why an item belongs to its category; ``item`` is its text, where it has one."""
     has_volume = answer.from_volume not in (0.0, math.inf)  # not every classifier uses the volume
     columns = [">prob.", ">distance", *([">log volume"] if has_volume else [])]
-    table = grid(">id", "**category", *columns, "****typical items")
+    table = grid(">id", "!category", *columns, "****typical items")
     for place, candidate in enumerate(answer.candidates):
         add_row(
             table,

@@ -35,7 +35,12 @@ if TYPE_CHECKING:
         SeedlingInfo,
     )
 
-__all__ = ["categories", "category", "change", "retired_category", "suggestions", "unassigned"]
+_MORE_LIKE = (
+    "A second choice may be the more probable one: where the novel categories together beat the known "
+    "ones, an item is in the best of the novel; and a labelled item stays with its label."
+)
+
+__all__ = ["categories", "category", "change", "found", "retired_category", "suggestions", "unassigned"]
 
 
 def categories(
@@ -58,7 +63,7 @@ def categories(
     """
     if not infos:
         return Text("No category matches." if total else "No categories yet.")
-    table = grid(">id", "**name", ">items", ">session", ">sure", ">spread", "**nearest", "***typical items")
+    table = grid(">id", "!name", ">items", ">session", ">sure", ">spread", "**nearest", "***typical items")
     for info in infos:
         live = info.status == "live"
         samples = sample_line(info.samples, info.sample_texts, info.sample_sources)
@@ -113,6 +118,17 @@ def _proposal(proposal: NameProposal) -> str:
     """A name, and where it comes from unless that is the category's texts."""
     name = one_line(proposal.name)
     return name if proposal.source == "texts" else f"{name} ({one_line(proposal.source)})"
+
+
+def found(text: str, infos: Sequence[CategoryInfo], items: Mapping[int | None, int]) -> RenderableType:
+    """Where a search found something: ``items`` of each category, and of none, that contain the text."""
+    parts = [
+        f"{info.id} {one_line(info.name, 60)} ({items[info.id]:,})" for info in infos if items.get(info.id)
+    ]
+    lines = [f"Items with {one_line(text, 60)!r}: {series(parts, most=8)}."] if parts else []
+    if items.get(None):
+        lines.append(f"{plural(items[None], 'unassigned item has', 'unassigned items have')} it too.")
+    return Text("\n".join(lines or ["No item has it; the names or references do."]))
 
 
 def unassigned(
@@ -179,6 +195,8 @@ def category(
     if view.doubtful:
         table = _items(view.doubtful, names, texts, second=True)
         parts += [Text(), Text("Most doubtful items", style="bold"), table]
+        if any(item.second_probability > item.probability for item in view.doubtful):
+            parts.append(Text(_MORE_LIKE, style="dim"))
     return Group(*parts)
 
 
@@ -234,7 +252,7 @@ def _facts(view: CategoryView) -> Table:
             "added in": f"session {info.birth}",
             "items": f"{info.size:,}" + (f" ({by_session})" if by_session else ""),
             "sure": _sure(info),
-            "spread": number(info.spread),
+            "spread": f"{number(info.spread)} (how its items scatter; labelled ones are usually near 1)",
             "nearest": "" if info.nearest is None else nearest,
             "made from": series([str(parent) for parent in info.parents]),
         }
@@ -251,7 +269,7 @@ def _items(
 ) -> Table:
     """A line for each item; without ``own``, items that have no category of their own."""
     words = ["*****text"] if any(texts.values()) else []
-    runner_up = ["**second choice" if own else "**best category", ">prob."] if second else []
+    runner_up = ["!second choice" if own else "!best category", ">prob."] if second else []
     first = [">prob."] if own else []
     table = grid("item" if words else "**item", *words, *first, *runner_up, ">novelty", ">session")
     for item in items:

@@ -32,7 +32,7 @@ def items(rows: Sequence[Mapping[str, Any]], *, total: int) -> RenderableType:
         return Text("No item meets these conditions.")
     texts = any(row["text"] for row in rows)
     words = ["****text"] if texts else []
-    table = grid("item", *words, ">session", "state", "***category", ">prob.", "**second choice", ">novelty")
+    table = grid("item", *words, ">session", "state", "!category", ">prob.", "!second choice", ">novelty")
     for row in rows:
         add_row(
             table,

@@ -51,11 +51,14 @@ SETTINGS = {
     "sample": "items per session kept as points on the map",
     "vocabulary": "words for the names of pictures",
     "namer": "what categories suggest asks; null: nobody",
+    "columns": "columns of tables that later commands use",
 }
 #: Labelled categories with fewer items than this are pointed out.
 FEW = 5
 _SHORT = 60
 _ALL_KNOWN = "all items are in known ones"
+#: What a user types, where the log has another word.
+_TYPED = {"configure": "config"}
 
 __all__ = [
     "SETTINGS",
@@ -235,8 +238,12 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
             table,
             str(info.commit),
             moment(info.time),
-            f"{info.command}, undone" if info.undone else info.command,
-            _details(source_name(sources.get(info.commit, "")), info.parameters),
+            _TYPED.get(info.command, info.command) + (", undone" if info.undone else ""),
+            _details(
+                source_name(sources.get(info.commit, "")),
+                info.parameters,
+                everything=info.command == "configure",
+            ),
             style="dim" if info.undone else "",
         )
     return table
@@ -244,15 +251,15 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
 
 def command_line(info: CommandInfo, source: str = "") -> str:
     """A command in one line; ``source`` is where its data came from."""
-    details = _details(one_line(source, _SHORT), info.parameters)
-    return f"{info.command} {one_line(details, 180)}".strip()
+    details = _details(one_line(source, _SHORT), info.parameters, everything=info.command == "configure")
+    return f"{_TYPED.get(info.command, info.command)} {one_line(details, 180)}".strip()
 
 
-def _details(source: str, parameters: Mapping[str, Any]) -> str:
+def _details(source: str, parameters: Mapping[str, Any], *, everything: bool = False) -> str:
     parts = [
         f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
         for key, value in parameters.items()
-        if value is not None and value is not False and value not in ({}, [])
+        if everything or (value is not None and value is not False and value not in ({}, []))
     ]
     return " ".join([source, *parts] if source else parts)
 

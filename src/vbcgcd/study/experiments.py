@@ -210,6 +210,15 @@ _CATALOGUE = (
         takes_methods=True,
     ),
     Experiment(
+        "yours",
+        "Discovery on your data",
+        "How well would discovery work on your data: number unknown, sizes as they are?",
+        (Variant("ours", Run("ours", number_known=False)),),
+        ("verdict", "numbers"),
+        plan="yours",
+        takes_methods=True,
+    ),
+    Experiment(
         "textoir",
         "Text protocol",
         "How well are rows clustered if a tenth of the known ones is labelled and all else comes at once?",

@@ -9,12 +9,13 @@ from numpy.typing import NDArray
 from vbcgcd.study.plans import Plan, make_plan, paper_dataset
 from vbcgcd.study.shapes import NAMED_PLANS, shape_of
 from vbcgcd.study.streams.shapes import STREAMS, make_stream
+from vbcgcd.study.streams.yours import YOURS, make_yours
 from vbcgcd.study.textoir import TEXTOIR_PLANS, make_textoir
 from vbcgcd.validation import check_choice
 
 Array = NDArray[Any]
 #: All names of plans.
-PLAN_NAMES = (*NAMED_PLANS, *STREAMS, *TEXTOIR_PLANS)
+PLAN_NAMES = (*NAMED_PLANS, *STREAMS, *TEXTOIR_PLANS, YOURS)
 
 __all__ = ["PLAN_NAMES", "named_plan"]
 
@@ -53,6 +54,8 @@ def named_plan(
     check_choice("plan", name, PLAN_NAMES)
     if name in STREAMS:
         return make_stream(y, name, seed=seed, junk_y=junk_y)
+    if name == YOURS:
+        return make_yours(y, seed=seed)
     if name in TEXTOIR_PLANS:
         return make_textoir(y, name, order=order, seed=seed)
     shape = shape_of(name, y, dataset=paper_dataset(dataset))

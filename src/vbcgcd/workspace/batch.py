@@ -16,8 +16,9 @@ from vbcgcd.checks import check_number
 from vbcgcd.errors import InputError, MissingFileError, NothingToDo
 from vbcgcd.items import Failure, Items, read_items
 from vbcgcd.items.cells import is_picture
-from vbcgcd.items.frames import FrameTable, is_frame, is_series, list_of
+from vbcgcd.items.frames import is_series, list_of
 from vbcgcd.items.from_table import table_items
+from vbcgcd.items.memory import list_items, table_in_memory
 from vbcgcd.items.read import ARRAYS, array_items, load_npz
 from vbcgcd.items.tables import TABLES
 from vbcgcd.workspace.snapshot import State
@@ -130,6 +131,8 @@ class Embedding:
         Called before the embedder that the settings name is made; it may raise.
     loaded : dict
         Embedders that were loaded before, which is slow, by what names them; more are added to it.
+    prefer : dict
+        Columns that the workspace remembers, as ``prefer`` of ``vbcgcd.items.read_items``.
     """
 
     state: State
@@ -138,6 +141,7 @@ class Embedding:
     progress: Progress = None
     check_setting: Callable[[], object] = lambda: None
     loaded: dict[str, Embedder] = field(default_factory=dict)
+    prefer: Mapping[str, Any] = field(default_factory=dict)
 
     def load(
         self,
@@ -159,11 +163,15 @@ class Embedding:
         check : callable, optional
             Called with the items before anything is embedded; it may raise.
         """
-        items, maker = load_items(data, columns, labels)
+        items, maker = load_items(data, columns, labels, self.prefer)
         if row is not None:
             check_number("row", row, low=0, high=len(items) - 1, whole=True)
             items = items.take([row])
         return self.embed(items, maker, check)
+
+    def read(self, data: Any, columns: Mapping[str, Any]) -> Items:
+        """Data in any accepted form as items, not embedded."""
+        return load_items(data, columns, None, self.prefer)[0]
 
     def embed(
         self, items: Items, maker: Maker = UNKNOWN_MAKER, check: Callable[[Items], object] | None = None
@@ -279,17 +287,23 @@ class Embedding:
             )
 
 
-def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tuple[Items, Maker]:
+def load_items(
+    data: Any, columns: Mapping[str, Any], labels: Any = None, prefer: Mapping[str, Any] | None = None
+) -> tuple[Items, Maker]:
     """Items from a path, a table, an array or Items, and what made their vectors, where a file says so.
 
     Parameters
     ----------
-    data : path, Items, array, list of texts, or frame or Series of pandas, polars or Arrow
+    data : path, Items, array, list of texts, paths of pictures or dicts, or a frame, Series or dataset of
+        pandas, polars, Arrow or Hugging Face
     columns : dict
-        Options of ``vbcgcd.items.read_items``; only for a path or a frame.
+        Options of ``vbcgcd.items.read_items``; only for a path or a table.
     labels : array-like (N,), optional
-        Only for an array.
+        Only for an array or a list.
+    prefer : mapping, optional
+        As for ``vbcgcd.items.read_items``.
     """
+    chosen = {name: value for name, value in columns.items() if value is not None}
     if isinstance(data, str | os.PathLike):
         if labels is not None:
             raise InputError(
@@ -297,16 +311,16 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
                 "'label'.",
                 option="labels",
             )
-        return items_of_path(Path(data), {k: v for k, v in columns.items() if v is not None})
-    chosen = {name: value for name, value in columns.items() if value is not None}
-    if is_frame(data) and (labels is None or chosen):
+        return items_of_path(Path(data), chosen, prefer)
+    table = table_in_memory(data) if labels is None or chosen else None
+    if table is not None:
         if labels is not None:
             raise InputError(
                 "labels and names of columns cannot be passed together; name the label column with the "
                 "option 'label'.",
                 option="labels",
             )
-        return table_items(FrameTable(data), **chosen), UNKNOWN_MAKER
+        return table_items(table, prefer=prefer, **chosen), UNKNOWN_MAKER
     if chosen:
         raise InputError(
             f"{', '.join(chosen)} can only be used with a file or a table, got {type(data).__name__}.",
@@ -317,32 +331,51 @@ def load_items(data: Any, columns: Mapping[str, Any], labels: Any = None) -> tup
             raise InputError(
                 "labels can only be passed with an array; Items have their own.", option="labels"
             )
-        return data, UNKNOWN_MAKER
+        return data, _maker_of(data)
     try:
-        values = np.asarray(_column_values(data) if is_series(data) else data)
         known = None if labels is None else np.asarray(labels)
+        values = list_of(data) if is_series(data) else data
+        listed = _listed(values)
+        array = None if listed is not None else np.asarray(values)
     except ValueError as error:
         raise InputError(f"The data cannot be turned into an array: {error}.") from None
-    return array_items(values, source="the array", labels=known), UNKNOWN_MAKER
+    if listed is not None:
+        return list_items(listed, source="the list", labels=known), UNKNOWN_MAKER
+    assert array is not None
+    return array_items(array, source="the array", labels=known), UNKNOWN_MAKER
 
 
-def _column_values(column: Any) -> list[Any]:
-    """The values of a Series; a missing text is an empty one, which is reported and left out."""
-    values = list_of(column)
-    texts = any(isinstance(value, str) for value in values)
-    return ["" if value is None else value for value in values] if texts else values
+def _listed(values: Any) -> list[Any] | None:
+    """Texts or paths of a list, as they are: an array of texts is as wide as the longest."""
+    if not isinstance(values, list | tuple) or not values:
+        return None
+    if all(isinstance(value, os.PathLike) for value in values):
+        return [Path(value).absolute() for value in values]
+    texts = all(isinstance(value, str | None) for value in values)
+    # A missing text is an empty one, which is reported and left out.
+    return ["" if value is None else str(value) for value in values] if texts else None
 
 
-def items_of_path(path: Path, columns: dict[str, Any]) -> tuple[Items, Maker]:
+def items_of_path(
+    path: Path, columns: dict[str, Any], prefer: Mapping[str, Any] | None = None
+) -> tuple[Items, Maker]:
     """Items of a file or folder, and what made their vectors, where the file says so."""
-    if path.suffix.lower() != ".npz" or not path.is_file():
-        return read_items(path, **columns), UNKNOWN_MAKER
-    # Files of embeddings name their embedder and their items.
-    arrays = load_npz(path, [], maybe=["embedder", "fingerprint", "references"])
-    if "references" in arrays and all(name in ("label", "kind") for name in columns):
-        columns = {**columns, "id": "references"}
-    maker = Maker(*(str(arrays.get(name, UNKNOWN)) for name in ("embedder", "fingerprint")))
-    return read_items(path, **columns), maker
+    if path.suffix.lower() == ".npz" and path.is_file() and not columns.get("format"):
+        # Files of embeddings name their embedder and their items.
+        arrays = load_npz(path, [], maybe=["embedder", "fingerprint", "references"])
+        if "references" in arrays and all(name in ("label", "kind") for name in columns):
+            columns = {**columns, "id": "references"}
+        items = read_items(path, **columns)
+        if "embedder" in arrays:
+            fingerprint = str(arrays.get("fingerprint", UNKNOWN))
+            items = replace(items, made_by=(str(arrays["embedder"]), fingerprint))
+    else:
+        items = read_items(path, prefer=prefer, **columns)
+    return items, _maker_of(items)
+
+
+def _maker_of(items: Items) -> Maker:
+    return UNKNOWN_MAKER if items.made_by is None else Maker(*items.made_by)
 
 
 def single_item(item: str, kind: str | None) -> Items | None:
@@ -350,7 +383,9 @@ def single_item(item: str, kind: str | None) -> Items | None:
     if os.path.isfile(item) and is_picture(item):
         return Items("image", [Path(item).absolute()], [item], item)
     endings = (*ARRAYS, *TABLES)
-    looks_like_a_file = len(item.split()) == 1 and (item.lower().endswith(endings) or is_picture(item))
+    looks_like_a_file = len(item.split()) == 1 and (
+        item.lower().endswith(endings) or is_picture(item) or item.startswith("hf:")
+    )
     if os.path.exists(item) or looks_like_a_file:
         return None
     if kind not in ("text", None):  # None: nothing was learned, which is what the error should say

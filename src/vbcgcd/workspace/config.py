@@ -23,13 +23,16 @@ DEFAULTS: dict[str, Any] = {
     "sample": 200,
     "vocabulary": [],
     "namer": None,
+    "columns": {},
 }
-#: Settings that releases before this one did not have.
-LATER = frozenset({"vocabulary", "namer"})
 #: Settings on which what was learned depends.
 FIXED = ("kind", "model")
+#: Settings that releases before this one did not have.
+LATER = frozenset({"vocabulary", "namer", "columns"})
+#: Columns of tables that a workspace remembers.
+COLUMNS = ("text", "image", "embedding", "label", "id")
 
-__all__ = ["DEFAULTS", "FIXED", "LATER", "check_config", "with_vocabulary"]
+__all__ = ["COLUMNS", "DEFAULTS", "FIXED", "LATER", "check_config", "with_vocabulary"]
 
 
 def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[str, Any]:
@@ -40,6 +43,10 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
     changes : dict
         kind : {"image", "text", "embedding"} or None
             What the items are; None takes the kind of the first ones.
+        columns : dict
+            Which columns of tables hold what: ``text``, ``image``, ``embedding``, ``label``, ``id``. They are
+            used where a command names none and a table has them. Those that the first ``learn`` names are
+            remembered without this.
         embedder : str, path or None
             Name or path, as for ``vbcgcd.embed.embedder``. It may change, for a folder that moved, but not
             its vectors.
@@ -101,6 +108,8 @@ def _check(name: str, value: Any) -> None:
         raise InputError(f"embedder must be a name or a path, got {value!r}.", option="embedder")
     elif name in ("model", "embedder_options") and not isinstance(value, Mapping):
         raise InputError(f"{name} must be a mapping of options to values, got {value!r}.", option=name)
+    elif name == "columns":
+        _check_columns(value)
     elif name == "reject":
         _check_reject(value)
     elif name in ("excerpts", "sample"):
@@ -130,6 +139,22 @@ def _check_namer(value: Any) -> None:
         from vbcgcd.workspace.naming.openai import openai_namer
 
         openai_namer(value.removeprefix("openai:"))
+
+
+def _check_columns(value: Any) -> None:
+    wrong = value if not isinstance(value, Mapping) else [name for name in value if name not in COLUMNS]
+    if wrong or not isinstance(value, Mapping):
+        raise InputError(
+            f"columns must be a mapping of {', '.join(COLUMNS)} to names of columns, got {wrong!r}.",
+            option="columns",
+        )
+    for name, column in value.items():
+        several = name == "embedding" and isinstance(column, list | tuple)
+        if (
+            not all(isinstance(part, str) for part in (column if several else [column]))
+            and column is not None
+        ):
+            raise InputError(f"The column of {name} must be a name, got {column!r}.", option="columns")
 
 
 def _check_reject(value: Any) -> None:

@@ -35,6 +35,7 @@ from vbcgcd.workspace.trust import check_clusterer, check_embedder_setting, unco
 
 if TYPE_CHECKING:
     from vbcgcd.embed import Embedder
+    from vbcgcd.items import Items
 
 __all__ = ["Workspace"]
 
@@ -46,8 +47,9 @@ class Workspace(ReviewVerbs, NamingVerbs):
     rewritten. Ids of categories never change their meaning, names can. No items are stored, only their
     references and assignments and, if the settings ask for it, a few short excerpts.
 
-    Data is a path (CSV, JSONL, Parquet, a folder of pictures, ``.npy``, ``.npz``), an ``Items``, a frame or
-    Series of pandas, polars or Arrow, or an array of embeddings (N, d), texts (N,) or pictures (N, H, W, 3).
+    Data is a path (CSV, JSON, Parquet, a folder of pictures, ``.npy``, ``.npz``; see `read_items`), an
+    ``Items``, a frame, Series or dataset of pandas, polars, Arrow or Hugging Face, a list of texts, of paths
+    or of dicts, or an array of embeddings (N, d), texts (N,) or pictures (N, H, W, 3).
     Methods that take data also take ``**columns``, the options of ``vbcgcd.items.read_items``, and
     ``embedding_progress``, the ``progress`` of ``vbcgcd.embed.embed_items``. A category is an id or a name.
     Commits of others are taken in first.
@@ -118,8 +120,8 @@ class Workspace(ReviewVerbs, NamingVerbs):
         cache, lock_timeout
             As for `Workspace`.
         **settings
-            ``kind``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``, ``sample``,
-            ``vocabulary`` (also a path of a text file), ``namer``; see
+            ``kind``, ``columns``, ``embedder_options``, ``model``, ``reject``, ``names``, ``excerpts``,
+            ``sample``, ``vocabulary`` (also a path of a text file), ``namer``; see
             ``vbcgcd.workspace.config.check_config``.
         """
         name = os.fspath(embedder) if isinstance(embedder, str | os.PathLike) else None
@@ -195,7 +197,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
             )
             draft = commands.learn_draft(now, batch, source, update_known=update_known, new_labels=new_labels)
             called = {"update_known": update_known, "new_labels": new_labels or None, "again": again or None}
-            return self._record(draft, {**called, **columns})
+            return self._record(draft, {**called, **_recorded(columns)})
 
     def discover(
         self,
@@ -231,7 +233,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
             )
             words = self._vocabulary(now)
             draft = commands.discover_draft(now, batch, source, n_novel, progress, words)
-            return self._record(draft, {"n_novel": n_novel, "again": again or None, **columns})
+            return self._record(draft, {"n_novel": n_novel, "again": again or None, **_recorded(columns)})
 
     def rename(self, key: Key, name: str) -> values.CategoryResult:
         """Name a category with a text of one line that looks like no other live category's name."""
@@ -287,7 +289,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
             draft, failures = commands.split_draft(
                 now, key, n_parts, names, lambda items: read_again(now, embedding, items, data), extra
             )
-            return commands.category_result(self._commit(draft, columns), failures)
+            return commands.category_result(self._commit(draft, _recorded(columns)), failures)
 
     def drop(self, key: Key) -> values.CategoryResult:
         """Retire a category; items like its own go to the others from now on."""
@@ -308,7 +310,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
         """Change settings; see ``vbcgcd.workspace.config.check_config``."""
         with self._writing("configure") as now:
             commit = self._commit(commands.configure_draft(now, with_vocabulary(changes)))
-            return values.ConfigResult(commit.number, dict(self._snapshot.state.config))
+            return values.ConfigResult(commit.number, queries.get_config(self._snapshot))
 
     def predict(
         self, data: Any, reject: float | None = None, *, embedding_progress: Progress = None, **columns: Any
@@ -328,6 +330,10 @@ class Workspace(ReviewVerbs, NamingVerbs):
         rate = check_reject(now.state.config["reject"] if reject is None else reject)
         _ = now.base
         return queries.predict(now, self._batch(now, data, columns, embedding_progress), rate)
+
+    def read(self, data: Any, **columns: Any) -> Items:
+        """The items of data as this workspace reads them: by the columns that it remembers."""
+        return self._embedding(self.snapshot()).read(data, columns)
 
     def warm_up(self) -> None:
         """Read what `predict` needs and load the embedder, so that the next call answers at once."""
@@ -424,6 +430,11 @@ class Workspace(ReviewVerbs, NamingVerbs):
         now = self._snapshot
         return f"Workspace({str(self.path)!r}, {len(now.state.ids)} categories, commit {now.head.number})"
 
+    def _repr_html_(self) -> str:
+        from vbcgcd.workspace.notebook import workspace_html
+
+        return workspace_html(self.snapshot(), repr(self))
+
     @contextmanager
     def _writing(self, command: str) -> Iterator[Snapshot]:
         with self._store.writer(command, timeout=self._timeout):
@@ -435,8 +446,10 @@ class Workspace(ReviewVerbs, NamingVerbs):
         return self._embedding(now, progress).load(data, columns, **options)
 
     def _embedding(self, now: Snapshot, progress: Progress = None) -> Embedding:
-        check = partial(check_embedder_setting, now)
-        return Embedding(now.state, self._embedder, self._cache, progress, check, self._loaded)
+        check, state = partial(check_embedder_setting, now), now.state
+        kind = state.config.get("kind") if state.embedder is None else state.embedder["kind"]
+        prefer = {"kind": kind, **queries.remembered_columns(now)}
+        return Embedding(state, self._embedder, self._cache, progress, check, self._loaded, prefer)
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
         before = self._snapshot
@@ -450,3 +463,8 @@ class Workspace(ReviewVerbs, NamingVerbs):
         commit = self._commit(draft, parameters)
         assert draft.record is not None
         return replace(draft.record, commit=commit.number, time=commit.time)
+
+
+def _recorded(columns: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of a command that say how to read its data again."""
+    return {name: value for name, value in columns.items() if name != "keep"}

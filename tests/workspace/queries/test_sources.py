@@ -136,9 +136,9 @@ def test_the_same_content_written_again_is_shown(texts, tmp_path):
 def test_a_source_is_read_once_and_only_when_asked_for(texts, monkeypatch):
     reads, real = [], sources.items_of_path
 
-    def items_of_path(path, columns):
+    def items_of_path(path, *options):
         reads.append(path)
-        return real(path, columns)
+        return real(path, *options)
 
     monkeypatch.setattr(sources, "items_of_path", items_of_path)
     now = texts.snapshot()
@@ -201,7 +201,7 @@ def colour(shown):
     from PIL import Image
 
     picture = Image.open(io.BytesIO(base64.b64decode(shown.jpeg)))
-    assert max(picture.size) == 64
+    assert max(picture.size) == 100  # as it is: no larger than a thumbnail
     return ["red", "green", "blue"][int(np.asarray(picture).mean(axis=(0, 1)).argmax())]
 
 
@@ -269,11 +269,11 @@ def test_texts_are_cut():
 
 def test_pictures_become_thumbnails(tmp_path):
     image = pytest.importorskip("PIL.Image")
-    pictures = np.random.default_rng(0).integers(0, 256, (4, 100, 80, 3), dtype=np.uint8)
+    pictures = np.random.default_rng(0).integers(0, 256, (4, 300, 240, 3), dtype=np.uint8)
     found = excerpts_of(Items("image", pictures, ["a", "b", "c", "d"], "here"), SURE, [1, 2], 2).by_category
     assert [len(parts) for parts in found.values()] == [2, 1]
     small = image.open(io.BytesIO(base64.b64decode(found[1][0]["jpeg"])))
-    assert max(small.size) == 64
+    assert max(small.size) == 144
     broken = Items("image", [tmp_path / "gone.png"] * 4, ["a", "b", "c", "d"], "here")
     assert excerpts_of(broken, SURE, [1], 2).by_category == {1: []}
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from vbcgcd.study.records import RunRecord
 from vbcgcd.study.streams.scoring import SIZE_BINS, StreamResult, StreamSession, hit_rates
+from vbcgcd.study.streams.yours import verdict
 from vbcgcd.study.table_parts import Column, Context, ResultTable, Row, mean, over_sessions, unscaled
 
 _ONE = unscaled(1)
@@ -162,4 +163,5 @@ STREAM_KINDS: dict[str, Callable[[Context], ResultTable]] = {
     "stream-summary": _summary,
     "kinds": _kinds,
     "numbers": _numbers,
+    "verdict": verdict,
 }

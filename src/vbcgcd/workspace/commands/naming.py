@@ -34,10 +34,12 @@ __all__ = [
 
 
 def terms_of_groups(batch: Batch, codes: Array, n_groups: int, *, taken: Iterable[str] = ()) -> list[str]:
-    """What tells each group of a batch from the others, in its own words; empty unless they are texts."""
-    if batch.items.kind != "text":
+    """What tells each group of a batch from the others, in its own words; empty unless they are texts
+    or bring some.
+    """
+    if batch.items.shown is None or batch.items.shown_kind != "text":
         return [""] * n_groups
     from vbcgcd.workspace.naming.phrases import phrase_names
 
-    names = phrase_names([str(text) for text in batch.items.values], codes, n_groups, taken=taken)
+    names = phrase_names([str(text) for text in batch.items.shown], codes, n_groups, taken=taken)
     return [own[0] if own else "" for own in names]

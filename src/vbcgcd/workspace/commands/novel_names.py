@@ -55,9 +55,9 @@ def name_novel(
     state = snapshot.state
     proposals: list[tuple[str, NamedBy]] = [("", "number")] * len(novel)
     if novel and state.config["names"] == "auto":
-        if batch.items.kind == "text":
+        if batch.items.shown_kind == "text":
             proposals = [(name, "terms") for name in _phrases(snapshot, knowledge, batch, assigned, novel)]
-        elif batch.items.kind == "image":
+        elif batch.items.shown_kind == "image":
             proposals = _of_pictures(state, knowledge, len(novel), vocabulary)
     taken = [category.name for category in state.live]
     categories: list[Category] = []
@@ -77,7 +77,9 @@ def _phrases(
     live = snapshot.state.live
     place = {category: row for row, category in enumerate([*snapshot.state.ids, *novel])}
     rows = [row for row, category in enumerate(assigned.tolist()) if category in place]
-    texts = [str(batch.items.values[row]) for row in rows]
+    shown = batch.items.shown
+    assert shown is not None  # only texts get here
+    texts = [str(shown[row]) for row in rows]
     codes = [place[int(assigned[row])] for row in rows]
     counts = np.bincount(np.array(codes, int), minlength=len(place))
     excerpts = stored_excerpts(snapshot)

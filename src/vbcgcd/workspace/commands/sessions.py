@@ -19,6 +19,7 @@ from vbcgcd.discovery.session import run_session
 from vbcgcd.discovery.traces import traces_of
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
+from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.record import Lessons, SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
 from vbcgcd.workspace.commands.naming import label_names, unique_name
@@ -135,6 +136,8 @@ def learn_draft(
         unlabelled=n_items - len(batch),
         prior=plain(asdict(knowledge.prior)) if state.model is None else {},
         seconds=round(time.perf_counter() - start, 3),
+        table_=_rows(table, [*state.live, *novel]),
+        kept_=batch.items.kept,
         **batch_facts(batch, source, table, scores),
     )
     files |= batch_files(snapshot, batch, table, knowledge, new_ids)
@@ -198,6 +201,8 @@ def discover_draft(
         unassigned=int(np.sum(table.category == UNASSIGNED)),
         grown={int(category): int(since) for category, since in outcome.grown.items()},
         seconds=round(time.perf_counter() - start, 3),
+        table_=_rows(table, [*state.live, *novel]),
+        kept_=batch.items.kept,
         **batch_facts(batch, source, table, scores),
     )
     changes: dict[str, Any] = {
@@ -238,6 +243,23 @@ def assign(batch: Batch, scores: Scores, ids: Sequence[int]) -> Assignments:
         scores.second_probability,
         scores.novelty,
     )
+
+
+def _rows(table: Assignments, categories: Sequence[Category]) -> dict[str, Any]:
+    """The assignments as columns, with the names of the categories."""
+    names = {category.id: category.name for category in categories}
+    unassigned = table.category == UNASSIGNED
+    return {
+        "reference": list(table.reference),
+        "category": table.category,
+        "name": [NONE_OF_THESE if i == UNASSIGNED else names[i] for i in table.category.tolist()],
+        "probability": table.probability,
+        "unassigned": unassigned,
+        "novelty": table.novelty,
+        "second": table.second,
+        "second_name": [names.get(i, "") for i in table.second.tolist()],
+        "second_probability": table.second_probability,
+    }
 
 
 def batch_facts(batch: Batch, source: Source, table: Assignments, scores: Scores) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from vbcgcd.workspace.queries.categories import (
 )
 from vbcgcd.workspace.queries.finding import list_items
 from vbcgcd.workspace.queries.items import count_unassigned, unassigned_items
-from vbcgcd.workspace.queries.overview import get_config, overview
+from vbcgcd.workspace.queries.overview import get_config, overview, remembered_columns
 from vbcgcd.workspace.queries.sessions import (
     labelled_sessions,
     last_command,
@@ -46,6 +46,7 @@ __all__ = [
     "next_redo",
     "overview",
     "predict",
+    "remembered_columns",
     "unassigned_items",
 ]
 

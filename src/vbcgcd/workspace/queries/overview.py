@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.workspace.config import DEFAULTS
+from vbcgcd.workspace.config import COLUMNS, DEFAULTS
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import SKETCH
 from vbcgcd.workspace.queries import items as queries
@@ -22,12 +22,21 @@ Array = NDArray[Any]
 #: Unassigned items that are shown, as a multiple of the doubtful items of a category.
 UNASSIGNED_ITEMS = 4
 
-__all__ = ["get_config", "overview"]
+__all__ = ["get_config", "overview", "remembered_columns"]
 
 
 def get_config(snapshot: Snapshot) -> dict[str, Any]:
-    """All settings."""
-    return {**DEFAULTS, **snapshot.state.config}
+    """All settings, with the columns that the workspace remembers."""
+    return {**DEFAULTS, **snapshot.state.config, "columns": remembered_columns(snapshot)}
+
+
+def remembered_columns(snapshot: Snapshot) -> dict[str, Any]:
+    """Columns of tables that the first ``learn`` named or the settings say, by what they hold."""
+    state, first = snapshot.state, dict[str, Any]()
+    if state.model is not None:
+        first = dict(snapshot.history.commit(state.model).parameters)
+    columns = {name: first.get(name) for name in COLUMNS} | dict(state.config.get("columns") or {})
+    return {name: column for name, column in columns.items() if column is not None}
 
 
 def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Overview:

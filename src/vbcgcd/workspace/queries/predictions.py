@@ -47,6 +47,7 @@ def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictio
         second_probability=scores.second_probability,
         reject=reject,
         failures=batch.failures,
+        kept=batch.items.kept,
     )
 
 

@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items.frames import is_frame
-from vbcgcd.workspace.batch import Embedding, Maker, items_of_path, load_items, storable
+from vbcgcd.workspace.batch import Embedding, Maker, load_items, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import SAMPLE, TABLE
 from vbcgcd.workspace.queries.sources import (
     COLUMNS,
     Source,
     changed_since,
-    content_digest,
+    has_changed,
+    read_as_before,
     same_columns,
     source_here,
     source_of,
@@ -187,10 +188,9 @@ def items_again(snapshot: Snapshot, commit: Commit, data: Any = None) -> tuple[I
     named = Source.from_json(commit.summary)
     if not named.path:
         return _from_memory(commit, data)
-    columns = {name: commit.parameters[name] for name in COLUMNS if name in commit.parameters}
     elsewhere = source_of(data)
     if named.digest and elsewhere.digest == named.digest:
-        return items_of_path(Path(elsewhere.path), columns)
+        return read_as_before(Path(elsewhere.path), commit)
     source = source_here(snapshot, commit)
     if not source.path:
         raise InputError(
@@ -207,9 +207,9 @@ def items_again(snapshot: Snapshot, commit: Commit, data: Any = None) -> tuple[I
         f"{path} has changed since {_name(commit)} used it, so its items cannot be told for sure; "
         "put back the file as it was."
     )
-    if path.is_dir() != (not source.digest) or (source.digest and content_digest(path) != source.digest):
+    if has_changed(source):
         raise changed
-    items, maker = items_of_path(path, columns)
+    items, maker = read_as_before(path, commit)
     if not same_columns(items, commit):
         raise changed
     return items, maker

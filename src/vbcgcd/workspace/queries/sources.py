@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
-from vbcgcd.workspace.batch import items_of_path, storable
+from vbcgcd.workspace.batch import Maker, items_of_path, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.files import EXCERPTS, Assignments, Excerpts
 from vbcgcd.workspace.snapshot import History, Snapshot, once_per_snapshot
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 #: Letters of an excerpt, and pixels of a thumbnail's longer side.
-LETTERS, PIXELS = 160, 64
+LETTERS, PIXELS = 160, 144
 #: Options of ``vbcgcd.items.read_items`` among the parameters of a command.
-COLUMNS = ("kind", "text", "image", "label", "embedding", "id", "split")
+COLUMNS = ("kind", "text", "image", "label", "embedding", "id", "split", "format")
 
 __all__ = [
     "COLUMNS",
@@ -45,11 +45,13 @@ __all__ = [
     "excerpts_of",
     "find_session",
     "full_texts",
+    "has_changed",
     "item_contents",
     "item_texts",
     "list_sources",
     "most_typical",
     "new_source",
+    "read_as_before",
     "same_columns",
     "source_here",
     "source_of",
@@ -167,12 +169,13 @@ def content_digest(path: Path) -> str:
 
 
 def _newest(folder: str) -> float:
-    """When a picture below a folder was last written, or something was added or removed."""
+    """When a picture or table below a folder was last written, or something was added or removed."""
+    from vbcgcd.items.arrow import dataset_files
     from vbcgcd.items.folders import list_pictures
 
     try:
-        pictures = [os.path.join(folder, name) for name in list_pictures(folder)]
-        places = {folder, *pictures, *map(os.path.dirname, pictures)}
+        files = [*(os.path.join(folder, name) for name in list_pictures(folder)), *dataset_files(folder)]
+        places = {folder, *files, *map(os.path.dirname, files)}
         return max(os.stat(place).st_mtime for place in places)
     except OSError:  # what cannot be read is not known to be the same
         return math.inf
@@ -208,15 +211,15 @@ def full_texts(snapshot: Snapshot, number: int) -> Mapping[str, str]:
     commit = snapshot.history.commit(number)
     source = source_here(snapshot, commit)
     texts = {reference: part.text for reference, part in _from_excerpts(snapshot, commit).items()}
-    if source.path and commit.summary.get("kind") == "text":
+    if source.path and shown_kind(commit) == "text":
         values = _values(snapshot, commit, source)
         texts |= {reference: value for reference, value in values.items() if isinstance(value, str)}
     return texts
 
 
 def excerpts_of(items: Items, table: Assignments, categories: Sequence[int], n: int) -> Excerpts:
-    """Excerpts of the ``n`` most typical items of each category; none for items that are vectors."""
-    if items.kind == "embedding" or n == 0:
+    """Excerpts of the ``n`` most typical items of each category; none for vectors alone."""
+    if not items.shown_kind or n == 0:
         return Excerpts({})
     excerpts: dict[int, list[Mapping[str, str]]] = {}
     for category in categories:
@@ -261,8 +264,9 @@ def thumbnail(value: Any) -> str:
 
 
 def _excerpt_of(items: Items, table: Assignments, row: int) -> Mapping[str, str] | None:
-    reference, value = table.name_of(row), items.values[row]
-    if items.kind == "text":
+    assert items.shown is not None
+    reference, value = table.name_of(row), items.shown[row]
+    if items.shown_kind == "text":
         return {"reference": reference, "text": excerpt(str(value))}
     try:
         return {"reference": reference, "jpeg": thumbnail(value)}
@@ -290,7 +294,16 @@ def _commit(snapshot: Snapshot, number: int) -> Commit | None:
 
 def _is_text(snapshot: Snapshot, number: int) -> bool:
     commit = _commit(snapshot, number)
-    return commit is not None and commit.summary.get("kind") == "text"
+    return commit is not None and shown_kind(commit) == "text"
+
+
+def shown_kind(commit: Commit) -> str:
+    """Whether the items of a commit can be shown as "text" or "image"; empty for vectors alone."""
+    kind = str(commit.summary.get("kind", ""))
+    columns = commit.summary.get("columns") or {}
+    if kind != "embedding":
+        return kind
+    return next((name for name in ("text", "image") if name in columns), "")
 
 
 def _content(snapshot: Snapshot, number: int, reference: str, sources: bool) -> ItemContent:
@@ -319,7 +332,7 @@ def _from_excerpts(snapshot: Snapshot, commit: Commit) -> Mapping[str, ItemConte
 
 def _from_source(snapshot: Snapshot, commit: Commit, reference: str) -> ItemContent | None:
     source = source_here(snapshot, commit)
-    if not source.path or commit.summary.get("kind") not in ("text", "image"):
+    if not source.path or not shown_kind(commit):
         return None
     value = _values(snapshot, commit, source).get(reference)
     if isinstance(value, str):
@@ -353,32 +366,55 @@ def list_sources(snapshot: Snapshot) -> tuple[SourceInfo, ...]:
 
 
 def _values(snapshot: Snapshot, commit: Commit, source: Source) -> Mapping[str, Any]:
-    """Values by reference of the source of a commit; none if it is not what the commit was made from."""
-    columns = {name: commit.parameters[name] for name in COLUMNS if name in commit.parameters}
-    cache, key = _cache(snapshot).sources, json.dumps([source.path, source.digest, columns], sort_keys=True)
+    """What is shown by reference, from the source of a commit; none if that is not what it was made from."""
+    how = [commit.parameters.get(name) for name in COLUMNS], commit.summary.get("columns")
+    cache, key = _cache(snapshot).sources, json.dumps([source.path, source.digest, how], sort_keys=True)
     if key not in cache:
         try:
-            items = _read_again(source, columns)
+            items = _read_again(source, commit)
         except Exception:  # a file that changed may fail in any way; the reference can still be shown
             items = None
         cache[key] = {} if items is None or not same_columns(items, commit) else _by_reference(items)
     return cache[key]
 
 
-def _read_again(source: Source, columns: Mapping[str, Any]) -> Items | None:
+def _read_again(source: Source, commit: Commit) -> Items | None:
+    return None if has_changed(source) else read_as_before(Path(source.path), commit)[0]
+
+
+def has_changed(source: Source) -> bool:
+    """Whether a file is not what it was, a folder of tables was written to, or either is gone."""
     path = Path(source.path)
-    unchanged = path.is_file() and content_digest(path) == source.digest if source.digest else path.is_dir()
-    return items_of_path(path, dict(columns))[0] if unchanged else None
+    if source.digest:
+        return not path.is_file() or content_digest(path) != source.digest
+    if not path.is_dir():
+        return True
+    from vbcgcd.items.arrow import dataset_files
+
+    # Pictures are asked one by one.
+    return any(changed_since(Path(file), source.read) for file in dataset_files(path))
+
+
+def read_as_before(path: Path, commit: Commit) -> tuple[Items, Maker]:
+    """The items at a path, by the columns that a commit read them by."""
+    columns = {name: commit.parameters[name] for name in COLUMNS if name in commit.parameters}
+    known = commit.summary.get("columns") or {}
+    prefer = {"kind": commit.summary.get("kind"), **(known if isinstance(known, Mapping) else {})}
+    return items_of_path(path, columns, prefer)
 
 
 def same_columns(items: Items, commit: Commit) -> bool:
     """Whether the file is read now as it was read by the commit."""
-    columns = {"kind": items.kind, "columns": plain(dict(items.columns))}
-    return columns == {name: commit.summary.get(name) for name in columns}
+    now, before = plain(dict(items.columns)), commit.summary.get("columns")
+    if items.kind == "embedding" and isinstance(before, Mapping):
+        # Earlier releases took no notice of texts or pictures beside vectors.
+        now = {name: value for name, value in now.items() if name in before or name not in ("text", "image")}
+    return items.kind == commit.summary.get("kind") and now == before
 
 
 def _by_reference(items: Items) -> dict[str, Any]:
-    return dict(zip(map(storable, items.references), items.values, strict=True))
+    values: Any = items.shown
+    return {} if values is None else dict(zip(map(storable, items.references), values, strict=True))
 
 
 def changed_since(picture: Path, time: float) -> bool:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from numpy.typing import NDArray
 
-from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
-from vbcgcd.record import plain
+from vbcgcd.tabular import Tabular, carried, html_page, html_table
 from vbcgcd.workspace.values.results import Result
 
 Array = NDArray[Any]
@@ -20,7 +18,7 @@ __all__ = ["Candidate", "Explanation", "Predictions"]
 
 
 @dataclass(frozen=True, eq=False)
-class Predictions(Result):
+class Predictions(Tabular, Result):
     """Category of each item.
 
     Parameters
@@ -44,6 +42,9 @@ class Predictions(Result):
         Share of items of known categories that are wrongly rejected.
     failures : tuple of Failure
         Items that could not be embedded and have no row here.
+    kept : dict of str -> list (N,)
+        Columns of the input that were asked for; they come after the others, with ``input_`` before a name
+        that is taken.
 
     Examples
     --------
@@ -67,39 +68,23 @@ class Predictions(Result):
     second_probability: Array
     reject: float | None
     failures: tuple[Failure, ...] = ()
+    kept: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.references)
 
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        """The rows, so that ``pandas.DataFrame(predictions)`` has one for each item."""
-        return self.rows()
-
-    def to_pandas(self) -> Any:
-        """A pandas frame with one row for each item."""
-        return _library("pandas").DataFrame(self._columns())
-
-    def to_polars(self) -> Any:
-        """A polars frame with one row for each item."""
-        return _library("polars").DataFrame(self._columns())
-
-    def _columns(self) -> dict[str, Any]:
-        left_out = ("references", "reject", "failures")
+    def columns_of_rows(self) -> dict[str, Any]:
+        """References, answers, and the columns that are carried along."""
+        left_out = ("references", "reject", "failures", "kept")
         columns = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in left_out}
-        return {"reference": self.references, **columns}
+        return carried({"reference": self.references, **columns}, self.kept)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """One plain dict for each item."""
-        columns = self._columns()
-        for values in zip(*map(plain, columns.values()), strict=True):
-            yield dict(zip(columns, values, strict=True))
+        return iter(self)
 
-
-def _library(name: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise InputError(f"This needs the package {name}; install it with pip install {name}.") from None
+    def _repr_html_(self) -> str:
+        return html_page(f"{len(self):,} predictions", html_table(self, len(self)))
 
 
 @dataclass(frozen=True)
