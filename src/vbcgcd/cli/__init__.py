@@ -4,7 +4,18 @@ from __future__ import annotations
 
 import typer
 
-from vbcgcd.cli import batches, categories, common, embed, items, settings, study, unassigned, workspace
+from vbcgcd.cli import (
+    batches,
+    categories,
+    common,
+    embed,
+    items,
+    serve,
+    settings,
+    study,
+    unassigned,
+    workspace,
+)
 
 _HELP = "Learn labelled categories, discover novel ones batch by batch, and forget nothing."
 
@@ -28,6 +39,7 @@ app.command(rich_help_panel=_WORK)(workspace.export)
 app.command("import", rich_help_panel=_WORK)(workspace.import_)
 app.command(rich_help_panel=_WORK)(workspace.relocate)
 app.command(rich_help_panel=_LOOK)(workspace.status)
+app.command(rich_help_panel=_LOOK)(serve.serve)
 app.command(rich_help_panel=_LOOK)(batches.explain)
 app.command(rich_help_panel=_LOOK)(unassigned.unassigned)
 app.command(rich_help_panel=_LOOK)(workspace.sessions)

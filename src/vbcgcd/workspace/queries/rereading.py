@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError, MissingFileError
-from vbcgcd.workspace.batch import Embedding, Maker, items_of_path, load_items, storable
+from vbcgcd.workspace.batch import Batch, Embedding, Maker, items_of_path, load_items, storable
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.queries.sources import (
     COLUMNS,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-__all__ = ["items_again", "vectors_again"]
+__all__ = ["batch_again", "items_again", "vectors_again"]
 
 
 def vectors_again(
@@ -64,6 +64,17 @@ def vectors_again(
 def _of_commit(
     snapshot: Snapshot, embedding: Embedding, commit: Commit, references: Sequence[str], data: Any
 ) -> Array:
+    return snapshot.knowledge.reduced(_batch(snapshot, embedding, commit, references, data).vectors)
+
+
+def batch_again(snapshot: Snapshot, embedding: Embedding, item: ItemInfo) -> Batch:
+    """One item with its embedding, from the cache or embedded again."""
+    return _batch(snapshot, embedding, snapshot.history.commit(item.commit), [item.reference], None)
+
+
+def _batch(
+    snapshot: Snapshot, embedding: Embedding, commit: Commit, references: Sequence[str], data: Any
+) -> Batch:
     every, maker = items_again(snapshot, commit, data)
     place = {storable(reference): row for row, reference in enumerate(every.references)}
     missing = next((reference for reference in references if reference not in place), None)
@@ -79,7 +90,7 @@ def _of_commit(
     if batch.failures:
         failure = batch.failures[0]
         raise InputError(f"Item {failure.reference!r} of {every.source} {failure.reason}.")
-    return snapshot.knowledge.reduced(batch.vectors)
+    return batch
 
 
 def items_again(snapshot: Snapshot, commit: Commit, data: Any = None) -> tuple[Items, Maker]:
