@@ -54,8 +54,8 @@ def serve(
         )
     if host not in LOOPBACK:
         note(
-            "Other machines can reach this server, and what it sends is not encrypted: put a proxy with TLS in "
-            "front of it, name it with --name, and add --https."
+            "Other machines can reach this server, and what it sends is not encrypted: put a proxy with TLS "
+            "in front of it, name it with --name, and add --https."
         )
     here = a.open_workspace(workspace)
 

@@ -14,14 +14,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
 
 import vbcgcd
-from vbcgcd.errors import (
-    DiskError,
-    InputError,
-    MissingFileError,
-    VbcgcdError,
-    WorkspaceBusy,
-    WorkspaceDamaged,
-)
+from vbcgcd.errors import DiskError, InputError, MissingFileError, VbcgcdError, WorkspaceBusy
 from vbcgcd.web import reading, working, writing
 from vbcgcd.web.decisions import Outdated
 from vbcgcd.web.guard import App, Guard
@@ -45,6 +38,9 @@ PAGES = (
     "/api",
 )
 _KINDS = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".html": "text/html"}
+
+#: Status of an answer for each kind of error, the first that fits; 500 for all others.
+_CODES = ((MissingFileError, 404), (InputError, 400), (WorkspaceBusy, 409), (DiskError, 507))
 
 __all__ = ["create_app"]
 
@@ -174,14 +170,7 @@ def _add_errors(app: FastAPI) -> None:
 
     @app.exception_handler(VbcgcdError)
     async def known(request: Request, error: VbcgcdError) -> JSONResponse:
-        codes = (
-            (MissingFileError, 404),
-            (InputError, 400),
-            (WorkspaceBusy, 409),
-            (DiskError, 507),
-            (WorkspaceDamaged, 500),
-        )
-        status = next((code for kind, code in codes if isinstance(error, kind)), 500)
+        status = next((code for kind, code in _CODES if isinstance(error, kind)), 500)
         return answer(status, str(error), option=getattr(error, "option", None))
 
     @app.exception_handler(HTTPException)

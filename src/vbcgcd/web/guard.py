@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import json
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -161,7 +162,8 @@ class Guard:
         elif not self._has_cookie(headers):
             return Refusal(
                 401,
-                "Open the address that 'vbcgcd serve' printed, with its token; this browser has not been let in yet.",
+                "Open the address that 'vbcgcd serve' printed, with its token; this browser has not been let "
+                "in yet.",
             )
         if scope["method"] in _SAFE:
             return None
@@ -213,8 +215,6 @@ class Guard:
 async def _answer(
     send: Send, status: int, reason: str, headers: tuple[tuple[str, str], ...], scope: Scope
 ) -> None:
-    import json
-
     api = scope["path"].startswith("/api/")
     body = json.dumps({"error": reason}) if api else reason + "\n" if reason else ""
     kind = "application/json" if api else "text/plain; charset=utf-8"

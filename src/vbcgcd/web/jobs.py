@@ -174,7 +174,8 @@ class Jobs:
             self._fail(job, "The work ended without a result; it may have needed too much memory.")
 
     async def _listen(self, job: Job, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None and process.stdout is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
         process.stdin.write(json.dumps(job.task).encode() + b"\n")
         await process.stdin.drain()
         async for line in process.stdout:

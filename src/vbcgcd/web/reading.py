@@ -63,7 +63,7 @@ def categories(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=100_000)] = 100_000,
 ) -> Response:
-    """All categories; with ``find``, those whose name contains a text or that hold an item whose text does."""
+    """All categories; with ``find``, those whose name or one of whose items contains a text."""
 
     def compute(now: Snapshot) -> bytes:
         rows = [row for row in views.category_rows(now) if retired or row["status"] == "live"]

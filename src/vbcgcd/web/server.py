@@ -42,7 +42,8 @@ def open_socket(host: str, port: int) -> socket.socket:
     except OSError as error:
         sock.close()
         raise InputError(
-            f"Cannot listen on {host}, port {port} ({error.strerror or error}); choose another one with --port.",
+            f"Cannot listen on {host}, port {port} ({error.strerror or error}); choose another one with "
+            "--port.",
             option="port",
         ) from None
     return sock

@@ -108,7 +108,8 @@ class Uploads:
         if Path(stored).suffix not in allowed:
             what = "pictures" if upload.kind == "image" else "tables"
             raise InputError(
-                f"Unsupported file type {Path(stored).suffix!r}; this workspace takes {what}: {', '.join(allowed)}."
+                f"Unsupported file type {Path(stored).suffix!r}; this workspace takes {what}: "
+                f"{', '.join(allowed)}."
             )
         self._files[upload.id] += 1
         if self._files[upload.id] > (MOST_FILES if upload.kind == "image" else 1):
@@ -122,7 +123,8 @@ class Uploads:
                     self._bytes[upload.id] += len(chunk)
                     if self._bytes[upload.id] > self.most_bytes:
                         raise InputError(
-                            f"Uploads may have up to {self.most_bytes // 2**20} MB; use 'vbcgcd discover' for more."
+                            f"Uploads may have up to {self.most_bytes // 2**20} MB; use 'vbcgcd discover' for "
+                            "more."
                         )
                     file.write(chunk)
         except BaseException:

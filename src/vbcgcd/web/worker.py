@@ -1,7 +1,7 @@
-"""Long work in a process of its own: reads what to do as JSON, prints its progress and result as lines of JSON.
+"""Long work in a process of its own: it reads a task as JSON, and prints progress and result as lines.
 
-A preview runs in a copy of the workspace, whose files are links to the commits, which never change. Whoever
-accepts it has the same session run in the workspace itself: the same data, state and seed give the same answer.
+A preview runs in a copy of the workspace, whose files are links to the commits, which never change. If it
+is accepted, the same session runs in the workspace itself: the same data, state and seed, the same answer.
 """
 
 from __future__ import annotations

@@ -151,7 +151,8 @@ def configure(hub: TheHub, by: By, body: bodies.Settings) -> dict[str, Any]:
     strange = next((name for name in body.changes if name not in allowed), None)
     if strange is not None:
         raise InputError(
-            f"The setting {strange!r} cannot be changed in the browser, only {', '.join(sorted(allowed))}; use "
+            f"The setting {strange!r} cannot be changed in the browser, only {', '.join(sorted(allowed))}; "
+            f"use "
             f"'vbcgcd config {strange} VALUE'.",
             option="changes",
         )

@@ -50,8 +50,8 @@ class Chart(NamedTuple):
 def chart(snapshot: Snapshot) -> Chart:
     """The sample of items of which a coarse position is stored, and the live categories.
 
-    The axes are the two principal ones of the categories of the base session, so neither a later session nor a
-    correction moves anything that was there before.
+    The axes are the two principal ones of the categories of the base session, so neither a later session nor
+    a correction moves anything that was there before.
     """
     base = snapshot.base.knowledge.posterior.mean[:, :SKETCH].astype(np.float64)
     center, axes = principal_axes(base)
