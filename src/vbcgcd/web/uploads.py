@@ -123,8 +123,8 @@ class Uploads:
                     self._bytes[upload.id] += len(chunk)
                     if self._bytes[upload.id] > self.most_bytes:
                         raise InputError(
-                            f"Uploads may have up to {self.most_bytes // 2**20} MB; use 'vbcgcd discover' for "
-                            "more."
+                            f"Uploads may have up to {self.most_bytes // 2**20} MB; use the command line "
+                            "for more."
                         )
                     file.write(chunk)
         except BaseException:
