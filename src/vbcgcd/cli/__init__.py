@@ -10,7 +10,11 @@ from vbcgcd.cli import (
     common,
     embed,
     items,
+<<<<<<< HEAD
     serve,
+=======
+    review,
+>>>>>>> review
     settings,
     study,
     unassigned,
@@ -32,6 +36,7 @@ app.command(rich_help_panel=_WORK)(batches.discover)
 app.command(rich_help_panel=_WORK)(batches.predict)
 app.add_typer(categories.app, name="categories", rich_help_panel=_WORK)
 app.add_typer(items.app, name="items", rich_help_panel=_WORK)
+app.add_typer(review.app, name="review", rich_help_panel=_WORK)
 app.command(rich_help_panel=_WORK)(workspace.undo)
 app.command(rich_help_panel=_WORK)(workspace.redo)
 app.command(rich_help_panel=_WORK)(settings.config)

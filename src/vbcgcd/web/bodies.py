@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 Seen = Annotated[int | None, Field(default=None, ge=1, description="Commit that the decision is based on.")]
 ItemKeys = Annotated[list[str], Field(min_length=1, max_length=20_000)]
 
-__all__ = ["Decision", "Drop", "Items", "Merge", "Move", "Rename", "Settings", "Split", "Texts"]
+__all__ = ["Answer", "Decision", "Drop", "Items", "Merge", "Move", "Rename", "Settings", "Split", "Texts"]
 
 
 class Decision(BaseModel):
@@ -55,6 +55,14 @@ class Move(Items):
 
     to: int | str
     create: bool = False
+
+
+class Answer(Decision):
+    """A yes to a question: where its items belong, and which of them (counted from 1) stay as they are."""
+
+    to: int | str | None = None
+    create: bool = False
+    without: list[int] = Field(default=[], max_length=1000)
 
 
 class Settings(Decision):

@@ -88,7 +88,6 @@ def _touches(commit: Commit, concerns: Collection[int] | None) -> bool:
     if concerns is None or commit.command in ("undo", "redo"):
         return True
     touched = {values["id"] for values in commit.changes.get("categories", ())}
-    touched |= (
-        set(commit.changes.get("posteriors", ())) if commit.command not in ("learn", "discover") else set()
-    )
+    if commit.command not in SESSIONS:
+        touched |= set(commit.changes.get("posteriors", ()))
     return bool(touched & set(concerns))

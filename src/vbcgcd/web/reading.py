@@ -22,9 +22,10 @@ MOST = 500
 CategoryId = Annotated[int, Path(ge=0)]
 Offset = Annotated[int, Query(ge=0)]
 Limit = Annotated[int, Query(ge=1, le=MOST)]
+QuestionId = Annotated[str, Path(pattern=r"^[a-z]+-[a-z0-9-]{1,200}$")]
 ItemKey = Annotated[str, Path(pattern=r"^[0-9]{1,9}-[0-9]{1,12}$")]
 
-__all__ = ["hub_of", "router"]
+__all__ = ["QuestionId", "hub_of", "router"]
 
 
 def hub_of(request: Request) -> Hub:
@@ -146,6 +147,34 @@ def item(hub: TheHub, key: ItemKey) -> dict[str, Any]:
         except VbcgcdError as error:
             why, problem = None, str(error)
         return {"head": now.head.number, **values, "explanation": why, "problem": problem}
+
+
+@router.get("/review")
+def review(
+    hub: TheHub,
+    kind: str | None = None,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 200,
+) -> dict[str, Any]:
+    """What is worth a person's minute, the most worthwhile first, without examples."""
+
+    def compute(now: Snapshot) -> dict[str, Any]:
+        found = hub.workspace.review(limit, kind=kind, examples=0)  # type: ignore[arg-type]
+        return {"head": now.head.number, **plain(found)}
+
+    return hub.once(("review", kind, limit), compute)
+
+
+@router.get("/review/{question}")
+def question(hub: TheHub, question: QuestionId) -> dict[str, Any]:
+    """One question with typical and doubtful items of its categories."""
+    with hub.reading() as now:
+        asked = hub.workspace.question(question, examples=6)
+        values = plain(asked)
+        values["items"] = views.item_values(now, asked.items)
+        for side, part in zip(values["sides"], asked.sides, strict=True):
+            side["typical"] = views.item_values(now, part.typical)
+            side["doubtful"] = views.item_values(now, part.doubtful)
+        return {"head": now.head.number, **values}
 
 
 @router.get("/map")

@@ -13,7 +13,7 @@ from vbcgcd.names import normalised, unseen_character
 from vbcgcd.record import plain
 from vbcgcd.web import bodies, views
 from vbcgcd.web.hub import Hub
-from vbcgcd.web.reading import CategoryId, TheHub
+from vbcgcd.web.reading import CategoryId, QuestionId, TheHub
 from vbcgcd.workspace import ItemInfo, Workspace
 
 router = APIRouter(prefix="/api/v1")
@@ -130,6 +130,24 @@ def _correct(
 def _chosen(here: Workspace, keys: list[str]) -> list[ItemInfo]:
     now = here.snapshot()
     return [views.item_of_key(now, key) for key in dict.fromkeys(keys)]
+
+
+@router.post("/review/{question}/accept")
+def accept(hub: TheHub, by: By, question: QuestionId, body: bodies.Answer) -> dict[str, Any]:
+    """Carry out what settles a question; refused, with the reason, if it is not open any more."""
+    return _do(
+        hub,
+        by,
+        None,
+        (),
+        lambda here: here.accept(question, to=body.to, create=body.create, without=body.without),
+    )
+
+
+@router.post("/review/{question}/dismiss")
+def dismiss(hub: TheHub, by: By, question: QuestionId, body: bodies.Decision) -> dict[str, Any]:
+    """Do not ask a question again unless its evidence changes."""
+    return _do(hub, by, None, (), lambda here: here.dismiss(question))
 
 
 @router.post("/undo")

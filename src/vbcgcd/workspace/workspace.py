@@ -17,7 +17,6 @@ from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, single_item
 from vbcgcd.workspace.config import DEFAULTS, check_config
-from vbcgcd.workspace.item_verbs import ItemVerbs
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.folder import open_created
 from vbcgcd.workspace.log.parquet import check_pyarrow
@@ -28,6 +27,7 @@ from vbcgcd.workspace.packing import pack, pack_all
 from vbcgcd.workspace.queries.categories import find_category
 from vbcgcd.workspace.queries.sources import new_source, source_of
 from vbcgcd.workspace.report import write_report
+from vbcgcd.workspace.review_verbs import ReviewVerbs
 from vbcgcd.workspace.snapshot import Key, Snapshot
 from vbcgcd.workspace.trust import check_embedder_setting
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Workspace"]
 
 
-class Workspace(ItemVerbs):
+class Workspace(ReviewVerbs):
     """A folder that learns for years: labelled categories, and those discovered batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never

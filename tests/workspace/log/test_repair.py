@@ -140,7 +140,7 @@ def test_what_only_reports_show_never_blocks_answers(named, blobs, answers, tmp_
     result = Workspace.repair(named.path)
     assert (result.commit, result.lost) == (5, ("000003/sample.safetensors",))
     with pytest.warns(WorkspaceWarning, match="Only reports show it"):
-        assert Workspace.open(named.path).verify() == 13
+        assert Workspace.open(named.path).verify() == 15
 
 
 def test_a_copy_that_was_taken_while_writing_is_repaired(named, tmp_path):

@@ -16,6 +16,7 @@ from vbcgcd.discovery.knowledge import Knowledge, Scores, gather, learn_more, sc
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.session import run_session
+from vbcgcd.discovery.traces import traces_of
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.labels import NONE_OF_THESE
@@ -33,12 +34,14 @@ from vbcgcd.workspace.log.files import (
     SEEDLINGS,
     SEGMENT,
     TABLE,
+    TRACES,
     UNASSIGNED,
     Assignments,
     BaseModel,
     Sample,
     SeedlingBed,
     Segment,
+    SessionTraces,
 )
 from vbcgcd.workspace.log.lessons import SessionLessons
 from vbcgcd.workspace.queries.sources import Source, excerpts_of
@@ -135,6 +138,7 @@ def learn_draft(
         **batch_facts(batch, source, table, scores),
     )
     files |= batch_files(snapshot, batch, table, knowledge, new_ids)
+    files |= _traces(batch, scores, knowledge, ids)
     return Draft("learn", changes=changes, record=record, files=files)
 
 
@@ -199,6 +203,7 @@ def discover_draft(
         "posteriors": [ids[row] for row in rows],
     }
     files = _segment(knowledge, rows, ids) | batch_files(snapshot, batch, table, knowledge, new_ids)
+    files |= _traces(batch, scores, knowledge, ids)
     if not _same_seedlings(before.seedlings, knowledge.seedlings):
         changes["seedlings"] = 0 if knowledge.seedlings is None else len(knowledge.seedlings)
         if knowledge.seedlings:
@@ -271,6 +276,13 @@ def _segment(knowledge: Knowledge, rows: Sequence[int], ids: Sequence[int]) -> d
     if not rows:
         return {}
     return {SEGMENT: Segment(knowledge.posterior.take(list(rows)), tuple(ids[row] for row in rows))}
+
+
+def _traces(batch: Batch, scores: Scores, knowledge: Knowledge, ids: Sequence[int]) -> dict[str, Content]:
+    """Where the items of each category lay, how wide and how divided: what a review compares later."""
+    reduced, geometry = knowledge.reduced(batch.vectors), knowledge.novelty.geometry
+    traces = traces_of(reduced, scores.best, knowledge.posterior.mean, geometry)
+    return {TRACES: SessionTraces.of(traces, ids)}
 
 
 def _scores_of(outcome: SessionRecord, ids: Sequence[int]) -> Scores:

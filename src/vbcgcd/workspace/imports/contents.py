@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.sound import check_knowledge, check_posterior
 from vbcgcd.errors import InputError, reason_of
 from vbcgcd.workspace.imports.shapes import list_of, mapping_of, record, text
-from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.commits import SESSIONS, Commit
 from vbcgcd.workspace.log.files import (
     CORRECTIONS,
     EXCERPTS,
@@ -25,6 +26,7 @@ from vbcgcd.workspace.log.files import (
     SEGMENT,
     SKETCH,
     TABLE,
+    TRACES,
     UNASSIGNED,
     Assignments,
     read_content,
@@ -63,6 +65,7 @@ def check_contents(snapshot: Snapshot) -> None:
         EXCERPTS: _check_excerpts,
         LESSONS: _check_lessons,
         CORRECTIONS: _check_corrections,
+        TRACES: _check_traces,
     }
     for commit in snapshot.history.commits:
         for name in sorted(commit.files, key=list(checks).index):  # models first: the others are like them
@@ -213,6 +216,28 @@ def _check_corrections(snapshot: Snapshot, commit: Commit) -> None:
             vector.shape != (base.knowledge.posterior.dim,) or not np.isfinite(vector).all()
         ):
             raise InputError("its embeddings are not like those of the model")
+
+
+def _check_traces(snapshot: Snapshot, commit: Commit) -> None:
+    traces, state = _read(snapshot, commit, TRACES), snapshot.history.states[commit.number]
+    parts = [getattr(traces, each.name) for each in fields(traces)]
+    if commit.command not in SESSIONS or any(part.shape != traces.category.shape for part in parts):
+        raise InputError("its numbers are not one for each category")
+    if any(part.dtype.kind not in kinds for part, kinds in zip(parts, ("iu", "iu", *"ffff"), strict=True)):
+        raise InputError("its numbers are of another type")
+    counts = {int(i): n for i, n in commit.summary["counts"].items() if n}
+    if dict(zip(traces.category.tolist(), traces.count.tolist(), strict=True)) != counts:
+        raise InputError("its items are not those that the record counts")
+    if not set(traces.category.tolist()) <= set(state.categories) or (np.diff(traces.category) <= 0).any():
+        raise InputError("it has numbers of unknown categories")
+    if not np.isfinite(traces.shift).all() or any(np.isinf(part).any() for part in parts[2:]):
+        raise InputError("its numbers are not finite")
+    if (traces.shift < 0).any() or (traces.spread < 0).any() or not _within_or_nan(traces.smaller, 0, 0.5):
+        raise InputError("its numbers are not variances and shares")
+
+
+def _within_or_nan(values: Array, low: float, high: float) -> bool:
+    return _within(values[~np.isnan(values)], low, high)
 
 
 def _jpeg(where: str, value: Any) -> None:

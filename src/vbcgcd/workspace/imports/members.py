@@ -16,10 +16,11 @@ from vbcgcd.workspace.log.files import (
     SEEDLINGS,
     SEGMENT,
     TABLE,
+    TRACES,
 )
 
 #: Files that a commit can have.
-FILES = frozenset({TABLE, SAMPLE, EXCERPTS, MODEL, SEGMENT, SEEDLINGS, LESSONS, CORRECTIONS})
+FILES = frozenset({TABLE, SAMPLE, EXCERPTS, MODEL, SEGMENT, SEEDLINGS, LESSONS, CORRECTIONS, TRACES})
 #: Bytes of the largest record, and of the two small files beside the commits.
 LARGEST_RECORD, LARGEST_NOTE = 2**26, 2**16
 #: Commits of the longest history.

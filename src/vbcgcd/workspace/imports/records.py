@@ -82,6 +82,8 @@ def _check_command(where: str, commit: Commit, history: History) -> None:
         command in ("init", "configure")
     ):
         raise InputError(f"{where} changes what {command!r} cannot change")
+    if ("dismissed" in changes) != (command == "dismiss") or (command == "dismiss" and len(changes) > 1):
+        raise InputError(f"{where} changes what {command!r} cannot change")
     if command in ("undo", "redo"):
         _check_undo(where, commit, history)
     elif "config" in changes:

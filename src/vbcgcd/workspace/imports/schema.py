@@ -23,7 +23,12 @@ from vbcgcd.workspace.imports.shapes import (
 from vbcgcd.workspace.ledger import CORRECTING
 from vbcgcd.workspace.log.commits import FORMAT, SESSIONS, VERSION
 
-COMMANDS = ("init", *SESSIONS, "rename", "merge", "split", "drop", "undo", "redo", "configure", *CORRECTING)
+COMMANDS = (
+    "init",
+    *SESSIONS,
+    *("rename", "merge", "split", "drop", "undo", "redo", "configure", "dismiss"),
+    *CORRECTING,
+)
 #: Dimensions of the widest embedding.
 WIDEST = 100_000
 #: Levels to which lists and objects may be nested.
@@ -133,6 +138,16 @@ _CHANGES = record(
             closed=True,
         ),
         "bed": list_of(_ID),
+        "dismissed": record(
+            {
+                "question": text(100, shortest=1),
+                "categories": list_of(_ID),
+                "probability": number(0, 1),
+                "affected": number(0),
+            },
+            required=("question", "categories", "probability", "affected"),
+            closed=True,
+        ),
         "goto": whole(1, MOST_COMMITS),
     },
     closed=True,

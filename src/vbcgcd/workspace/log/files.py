@@ -6,8 +6,8 @@ A value written to a commit and the same value read from it are equal, so nothin
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,14 +24,16 @@ if TYPE_CHECKING:
     from vbcgcd.discovery.knowledge import Knowledge
     from vbcgcd.discovery.options import Options
     from vbcgcd.discovery.seedlings import Seedlings
+    from vbcgcd.discovery.traces import Traces
 
 Array = NDArray[Any]
 TABLE, SAMPLE, EXCERPTS = "assignments.parquet", "sample.safetensors", "excerpts.json"
 MODEL, SEGMENT = "model.safetensors", "posteriors.safetensors"
 SEEDLINGS = "seedlings.safetensors"
 LESSONS, CORRECTIONS = "lessons.parquet", "corrections.safetensors"
-#: Files that only a report shows: without them every answer is the same.
-DECORATIVE = frozenset({SAMPLE, EXCERPTS})
+TRACES = "traces.safetensors"
+#: Files that only a report or a review shows: without them every answer is the same.
+DECORATIVE = frozenset({SAMPLE, EXCERPTS, TRACES})
 #: What stands for the category of an item that has none.
 UNASSIGNED = -1
 #: Leading reduced dimensions that a coarse position keeps.
@@ -39,6 +41,7 @@ SKETCH = 16
 SAMPLE_KIND, SAMPLE_VERSION = "vbcgcd-sample", 1
 SEGMENT_KIND, SEGMENT_VERSION = "vbcgcd-posteriors", 1
 SEEDLINGS_KIND, SEEDLINGS_VERSION = "vbcgcd-seedlings", 1
+TRACES_KIND, TRACES_VERSION = "vbcgcd-traces", 1
 
 __all__ = [
     "CORRECTIONS",
@@ -51,6 +54,7 @@ __all__ = [
     "SEGMENT",
     "SKETCH",
     "TABLE",
+    "TRACES",
     "UNASSIGNED",
     "Assignments",
     "BaseModel",
@@ -58,6 +62,7 @@ __all__ = [
     "Sample",
     "SeedlingBed",
     "Segment",
+    "SessionTraces",
     "read_content",
 ]
 
@@ -232,6 +237,41 @@ class SeedlingBed:
 
 
 @dataclass(frozen=True, eq=False)
+class SessionTraces:
+    """What the items of a session said about their categories, by rising id, arrays (K,).
+
+    See `vbcgcd.discovery.traces.Traces`.
+    """
+
+    category: Array
+    count: Array
+    shift: Array
+    spread: Array
+    halves: Array
+    smaller: Array
+
+    @classmethod
+    def of(cls, traces: Traces, ids: Sequence[int]) -> SessionTraces:
+        """From what a session left; ``ids`` are the categories in the order of their posteriors."""
+        category = np.array(ids, dtype=np.int64)[traces.category]
+        order = np.argsort(category)
+        parts = (traces.count, traces.shift, traces.spread, traces.halves, traces.smaller)
+        return cls(category[order], *(part[order] for part in parts))
+
+    def as_bytes(self) -> bytes:
+        """A safetensors archive."""
+        return archive_bytes(
+            TRACES_KIND, TRACES_VERSION, {f.name: getattr(self, f.name) for f in fields(self)}, {}
+        )
+
+    @classmethod
+    def read(cls, path: Path) -> SessionTraces:
+        """From a file that holds `as_bytes`."""
+        arrays, _ = read_archive(path, TRACES_KIND, TRACES_VERSION)
+        return cls(**{f.name: arrays[f.name] for f in fields(cls)})
+
+
+@dataclass(frozen=True, eq=False)
 class BaseModel:
     """What a base session learned: a file that ``CategoryDiscoverer.load`` reads too.
 
@@ -283,6 +323,7 @@ _READERS = {
     MODEL: BaseModel.read,
     LESSONS: SessionLessons.read,
     CORRECTIONS: Corrections.read,
+    TRACES: SessionTraces.read,
 }
 
 

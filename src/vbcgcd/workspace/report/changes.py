@@ -155,6 +155,7 @@ def recent(content: Content) -> Sequence[str]:
         "confirm": "confirmation of items",
         "reject": "rejection of items",
         "unlabel": "withdrawn label",
+        "dismiss": "dismissed question",
         "configure": "change of settings",
     }
     commands = [command.command for command in content.overview.changes.commands[1:]]

@@ -1,6 +1,7 @@
 """What commands and queries return: frozen values that can be printed, or turned into JSON."""
 
 from vbcgcd.workspace.values.answers import Candidate, Explanation, Predictions
+from vbcgcd.workspace.values.questions import DismissResult, Question, Review, Side
 from vbcgcd.workspace.values.results import (
     CategoryResult,
     ConfigResult,
@@ -34,6 +35,7 @@ __all__ = [
     "Changes",
     "CommandInfo",
     "ConfigResult",
+    "DismissResult",
     "Explanation",
     "ExportResult",
     "ItemChange",
@@ -43,9 +45,12 @@ __all__ = [
     "MapItem",
     "Overview",
     "Predictions",
+    "Question",
     "RepairResult",
     "ReportResult",
+    "Review",
     "SeedlingInfo",
+    "Side",
     "SourceInfo",
     "UndoResult",
 ]

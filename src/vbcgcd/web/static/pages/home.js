@@ -7,10 +7,10 @@ import { readOnly } from "../lib/ui.js";
 import { dropZone, jobCard, openJobs } from "../lib/jobs.js";
 
 export async function show(_, { reload }) {
-  const visited = localStorage.getItem(`visited ${live.status.name}`);
-  const [home, questions, jobs] = await Promise.all([get(`/home${query({ since: visited })}`), get("/review?limit=3").catch(() => null), openJobs()]);
-  localStorage.setItem(`visited ${live.status.name}`, home.head);
   const { status } = live;
+  const visited = localStorage.getItem(`visited ${live.status.name}`);
+  const [home, questions, jobs] = await Promise.all([get(`/home${query({ since: visited })}`), status.learned ? get("/review?limit=3").catch(() => null) : null, openJobs()]);
+  localStorage.setItem(`visited ${live.status.name}`, home.head);
   const discovered = home.growth.at(-1)?.discovered ?? 0;
   const content = [
     h("h1", null, h("bdi", null, status.name)),

@@ -1,0 +1,114 @@
+"""The methods of `Workspace` that settle the questions of a review."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vbcgcd.errors import InputError
+from vbcgcd.workspace.asking import query
+from vbcgcd.workspace.batch import Progress
+from vbcgcd.workspace.item_verbs import ItemVerbs
+from vbcgcd.workspace.queries.review import find_question, review
+from vbcgcd.workspace.snapshot import Key
+from vbcgcd.workspace.values import CategoryResult, ItemsResult
+from vbcgcd.workspace.values.questions import DismissResult, Question
+
+__all__ = ["ReviewVerbs"]
+
+
+class ReviewVerbs(ItemVerbs):
+    """List what is worth a person's minute, and settle it: each answer is one commit that `undo` takes back.
+
+    A question is given by its id, which lasts, or by its place in the list.
+    """
+
+    review = query(review)
+    question = query(find_question)
+
+    def accept(
+        self,
+        question: str | int,
+        *,
+        to: Key | None = None,
+        create: bool = False,
+        without: Collection[int] = (),
+        data: Any = None,
+        embedding_progress: Progress = None,
+    ) -> CategoryResult | ItemsResult:
+        """Carry out the command that settles a question, as its own commit.
+
+        Parameters
+        ----------
+        question : str or int
+        to : int or str, optional
+            For questions about items: the category that they belong to. By default odd items are rejected, an
+            item to be labelled is confirmed where it is, and unassigned items go to the category that they
+            are most like.
+        create : bool
+            ``to`` is the name of a new category.
+        without : collection of int
+            Items of the question to leave as they are, by their places in its list, counted from 1.
+        data : Items or array, optional
+            The items of their session, where it did not come from a file.
+
+        Raises
+        ------
+        InputError
+            The question is not open any more; the message says what has changed.
+        """
+        now = self.snapshot()
+        asked = find_question(now, question, examples=0)
+        _check_answer(asked, to, without)
+        chosen = [item for place, item in enumerate(asked.items, start=1) if place not in without]
+        given: dict[str, Any] = {"data": data, "embedding_progress": embedding_progress}
+        if asked.kind == "same":
+            return self.merge(asked.categories)
+        if asked.kind == "two":
+            return self.split(asked.categories[0], data)
+        if asked.kind == "stale":
+            return self.drop(asked.categories[0])
+        if to is None and asked.kind == "group" and asked.categories:
+            to = asked.categories[0]
+        if to is not None:
+            return self.move_items(chosen, to, create=create, **given)
+        if asked.kind == "odd":
+            return self.reject_items(chosen, **given)
+        return self.confirm_items(chosen, **given)
+
+    def dismiss(self, question: str | int) -> DismissResult:
+        """Do not ask a question again, unless its evidence changes clearly."""
+        from vbcgcd.workspace.commands.review import dismiss_draft, dismiss_result
+
+        with self._writing("dismiss") as now:
+            asked = find_question(now, question, examples=0)
+            return dismiss_result(self._commit(dismiss_draft(asked)), asked)
+
+    if TYPE_CHECKING:
+
+        def merge(self, keys: Sequence[Key], name: str | None = None) -> CategoryResult: ...  # noqa: D102
+
+        def split(self, key: Key, data: Any) -> CategoryResult: ...  # noqa: D102
+
+        def drop(self, key: Key) -> CategoryResult: ...  # noqa: D102
+
+
+def _check_answer(asked: Question, to: Key | None, without: Collection[int]) -> None:
+    about_items = asked.kind in ("odd", "label", "group", "drift")
+    if to is not None and not about_items:
+        raise InputError(f"Question {asked.id} takes no category; accept or dismiss it.", option="to")
+    if asked.needs_category and to is None:
+        raise InputError(
+            f"Question {asked.id} needs the category that its items belong to, or the name of a new one.",
+            option="to",
+        )
+    if asked.kind == "label" and to is None and asked.items[0].category is None:
+        raise InputError(f"The item of question {asked.id} is unassigned; say where it belongs.", option="to")
+    odd = [place for place in without if not 1 <= place <= len(asked.items)]
+    if odd:
+        raise InputError(
+            f"Question {asked.id} is about {len(asked.items)} items, so none has the number {odd[0]}.",
+            option="without",
+        )
+    if asked.items and len(set(without)) == len(asked.items):
+        raise InputError("All items are left out; dismiss the question instead.", option="without")
