@@ -10,11 +10,8 @@ from vbcgcd.cli import (
     common,
     embed,
     items,
-<<<<<<< HEAD
-    serve,
-=======
     review,
->>>>>>> review
+    serve,
     settings,
     study,
     unassigned,

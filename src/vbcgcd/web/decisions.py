@@ -8,7 +8,7 @@ from typing import Any
 
 from vbcgcd.errors import InputError
 from vbcgcd.workspace import Snapshot
-from vbcgcd.workspace.log.commits import Commit
+from vbcgcd.workspace.log.commits import SESSIONS, Commit
 
 __all__ = ["Outdated", "check_current", "what_happened"]
 
