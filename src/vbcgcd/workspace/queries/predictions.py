@@ -76,14 +76,17 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
     knowledge, live = snapshot.knowledge, snapshot.state.live
     posterior, reduced = knowledge.posterior, knowledge.reduced(batch.vectors)
     density = knowledge.classifier.log_density(reduced, posterior)[0]
-    log_probability = log_probabilities(density[None], knowledge.temperature)[0]
+    novelty = float(knowledge.novelty_of(reduced)[0])
+    # As `predict` says it: an item may be a stranger, and a category that was found may stand for none.
+    probability = np.exp(log_probabilities(density[None], knowledge.temperature)[0])
+    probability *= (1 - knowledge.novelty.strangeness(np.array([novelty]))) * knowledge.reliabilities
     order = np.argsort(-density, kind="stable")[:n]
     volume = 0.5 * posterior.log_det_covariance
     candidates = tuple(
         Candidate(
             live[k].id,
             live[k].name,
-            float(np.exp(log_probability[k])),
+            float(probability[k]),
             float(density[k]),
             knowledge.posterior.mahalanobis(reduced[0], int(k)),
             float(volume[k]),
@@ -91,7 +94,6 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
         )
         for k in order
     )
-    novelty = float(knowledge.novelty_of(reduced)[0])
     odds, from_distance, from_volume = _odds(knowledge, density, volume, order)
     reference = batch.references[0]
     text = _sentences(reference, candidates, novelty, odds, posterior.dim)

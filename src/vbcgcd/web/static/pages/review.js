@@ -34,14 +34,15 @@ export async function show(_, { reload }) {
   function draw() {
     const waiting = list.questions.length - open().length - skipped.size;
     place.replaceChildren(...(asked ? question() : [h("h2", null, staged.length ? "Apply your answers to go on" : list.total ? "No more questions for now" : "Nothing to settle"), h("p", { className: "soft" }, list.dismissed ? `${plural(list.dismissed, "question")} dismissed earlier.` : "")]));
-    side.replaceChildren(
+    side.replaceChildren(...[
       h("h2", null, "Answers"),
       staged.length ? h("ol", { className: "log" }, staged.map((one) => h("li", null, h("strong", null, one.words), " ", one.question.title, " ", h("button", { type: "button", className: "small", onclick: () => { staged.splice(staged.indexOf(one), 1); next(); } }, "take back"))))
         : h("p", { className: "soft" }, "None yet. They wait here, and nothing is changed until you apply them."),
       staged.length > 0 && h("p", { className: "buttons" }, h("button", { type: "button", className: "main", onclick: apply }, `Apply ${plural(staged.length, "answer")}`), h("button", { type: "button", className: "plain", onclick: () => { staged.length = 0; next(); } }, "Forget them")),
       h("h2", null, "Questions"),
       h("ul", { className: "lines" }, h("li", null, link("/review", `All ${number(Object.values(list.counts).reduce((a, b) => a + b, 0))}`)), Object.entries(list.counts).map(([name, count]) => h("li", null, link(`/review?kind=${name}`, KINDS[name] ?? name), ` ${number(count)}`))),
-      waiting > 0 && staged.length > 0 && h("p", { className: "soft" }, "Questions about the same categories wait until your answers are applied."));
+      waiting > 0 && staged.length > 0 && h("p", { className: "soft" }, "Questions about the same categories wait until your answers are applied."),
+    ].filter(Boolean));
   }
 
   function question() {
