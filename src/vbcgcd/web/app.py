@@ -96,6 +96,7 @@ def create_app(
         lifespan=life,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         openapi_url="/api/v1/openapi.json",
     )
     app.state.hub, app.state.title, app.state.read_only = hub, workspace.path.name, read_only

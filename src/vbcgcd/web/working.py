@@ -8,6 +8,7 @@ from fastapi import APIRouter, Path, Query, Request
 from pydantic import Field
 
 from vbcgcd.errors import InputError
+from vbcgcd.items import Items
 from vbcgcd.record import plain
 from vbcgcd.web.bodies import Decision, Texts
 from vbcgcd.web.decisions import check_current
@@ -37,14 +38,12 @@ class JobRequest(Decision):
 @router.post("/predict")
 def predict(hub: TheHub, body: Texts) -> dict[str, Any]:
     """Category, probability, novelty and second choice of each text, and why the first one is there."""
-    import numpy as np
-
     with hub.reading() as now:
         kind = (now.state.embedder or {}).get("kind")
         if kind != "text":
             raise InputError(f"This workspace holds {kind or 'nothing yet'}, not texts; send a file instead.")
-        answers = hub.workspace.predict(np.array(body.texts, dtype=object))
-        why = hub.workspace.explain(np.array(body.texts[:1], dtype=object), n=5, items=True)
+        answers = hub.workspace.predict(_texts(body.texts))
+        why = hub.workspace.explain(_texts(body.texts[:1]), n=5, items=True)
         return {"head": now.head.number, "rows": list(answers.rows()), "explanation": plain(why)}
 
 
@@ -141,6 +140,12 @@ async def accept(request: Request, hub: TheHub, by: By, job: Token) -> dict[str,
 
     task = {**preview.task, "task": "discover"}
     return _jobs(request).start(task, preview.title, preview.upload, by, ended).as_json()
+
+
+def _texts(texts: list[str]) -> Items:
+    """Texts as items, which are called text 1, text 2 and so on."""
+    references = [f"text {place}" for place in range(1, len(texts) + 1)]
+    return Items("text", texts, references=references, source="page")
 
 
 def _uploads(request: Request) -> Uploads:
