@@ -133,8 +133,6 @@ class Jobs:
         """Stop everything."""
         for job in self._jobs.values():
             self.cancel(job)
-        for task in list(self._tasks):
-            task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _run(self, job: Job, then: Callable[[Job], None]) -> None:
@@ -169,7 +167,7 @@ class Jobs:
             self._fail(job, f"This took longer than {self._most_seconds:g} seconds and was stopped.")
         finally:
             self._kill(job)
-            await job._process.wait()
+            await _ended(job._process)
         if job.status == "running":
             self._fail(job, "The work ended without a result; it may have needed too much memory.")
 
@@ -212,3 +210,14 @@ class Jobs:
 
     def _tell(self, job: Job) -> None:
         self._publish({"type": "job", "job": job.as_json(result=False)})
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait until a process is gone, and let go of its pipes."""
+    if process.stdin is not None:
+        process.stdin.close()
+        with contextlib.suppress(OSError):
+            await process.stdin.wait_closed()
+    await process.wait()
+    if process.stdout is not None:  # what it said last is not wanted, but the pipe must be at its end
+        await process.stdout.read()
