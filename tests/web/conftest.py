@@ -1,12 +1,12 @@
-"""A workspace of sentences, learned and with one session, and a server in front of a copy of it."""
+"""A server in front of a copy of a small workspace of sentences."""
 
-import csv
 import shutil
 
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra 'web' is not installed")
 from fastapi.testclient import TestClient
+from served import prepare
 
 from vbcgcd.web.app import create_app
 from vbcgcd.web.server import addresses
@@ -14,50 +14,11 @@ from vbcgcd.workspace import Workspace
 
 TOKEN = "a-token-for-tests"
 HOST = "127.0.0.1:8000"
-THINGS = {
-    "weather": (
-        "will it {} today",
-        ["rain", "snow", "hail", "be sunny", "be windy", "be cold", "be warm", "storm"],
-    ),
-    "food": (
-        "how do I cook {}",
-        ["rice", "pasta", "beans", "a steak", "an egg", "lentils", "potatoes", "fish"],
-    ),
-    "music": ("play some {} music", ["jazz", "rock", "folk", "piano", "blues", "opera", "techno", "choir"]),
-    "bank": (
-        "what is the balance of my {} account",
-        ["savings", "checking", "joint", "second", "business", "credit", "old", "new"],
-    ),
-    "travel": ("book a flight to {}", ["rome", "paris", "oslo", "lima", "cairo", "tokyo", "delhi", "boston"]),
-}
-ENDINGS = ("", " please", " for me")
-
-
-def sentences(name):
-    pattern, parts = THINGS[name]
-    return [pattern.format(part) + ending for part in parts for ending in ENDINGS]
-
-
-def write_table(path, rows, names=("text", "label")):
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(names)
-        writer.writerows(rows)
-    return path
 
 
 @pytest.fixture(scope="session")
 def prepared(tmp_path_factory):
-    """A folder with the tables and the workspace that learned from them."""
-    folder = tmp_path_factory.mktemp("served")
-    labelled = [(text, name) for name in ("weather", "food", "music") for text in sentences(name)]
-    write_table(folder / "labelled.csv", labelled)
-    monday = [(text,) for name in ("weather", "bank") for text in sentences(name)]
-    write_table(folder / "monday.csv", [*monday, ("<script>alert('x')</script> & \"quotes\"",)], ("text",))
-    here = Workspace.init(folder / "desk")
-    here.learn(folder / "labelled.csv")
-    here.discover(folder / "monday.csv")
-    return folder
+    return prepare(tmp_path_factory.mktemp("served"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from served import sentences, write_table
 
 from vbcgcd.workspace import Workspace
 
@@ -91,8 +92,6 @@ def test_the_map_has_a_place_for_every_stored_item(client, desk):
 
 
 def test_nothing_on_the_map_moves_when_a_session_comes(client, desk, prepared, tmp_path):
-    from .conftest import sentences, write_table
-
     def places():
         n, data = client.get("/api/v1/map").json()["points"], client.get("/api/v1/map/points").content
         commit, row = np.frombuffer(data, "<i4", n, 16 * n), np.frombuffer(data, "<i4", n, 20 * n)

@@ -6,10 +6,9 @@ import zipfile
 
 import numpy as np
 import pytest
+from served import sentences
 
 from vbcgcd.web.uploads import safe_name
-
-from .conftest import sentences
 
 
 def table(name):

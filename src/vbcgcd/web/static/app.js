@@ -1,5 +1,5 @@
 // The frame of every page: navigation, undo and redo, news; and which page an address means.
-import { get, post, visitor } from "./lib/api.js";
+import { get, mine, post, visitor } from "./lib/api.js";
 import { h, link, number } from "./lib/dom.js";
 import { connect, listen, live, refresh } from "./lib/live.js";
 import { attempt, ask, readOnly, toast } from "./lib/ui.js";
@@ -64,6 +64,7 @@ export async function go(href) {
 
 async function show() {
   const mine = (turn += 1);
+  address = location.pathname + location.search;
   const found = PAGES.find(([pattern]) => pattern.test(location.pathname));
   leave();
   leave = () => {};
@@ -92,7 +93,11 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   go(url.pathname + url.search);
 });
-window.addEventListener("popstate", () => show());
+let address = location.pathname + location.search;
+window.addEventListener("popstate", () => {
+  const now = location.pathname + location.search; // the skip link changes only what follows the #
+  if (now !== address) show();
+});
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || readOnly() || document.querySelector("dialog[open]") || event.target.closest?.("input:not([type=checkbox]), textarea, select")) return;
   if (event.key === "Z" && live.status.undo) step("undo");
@@ -105,7 +110,7 @@ listen(async (event) => {
   if (event.type !== "changed") return;
   if (seen !== null && event.head > seen) {
     const { commands } = await get("/sessions");
-    const news = commands.filter((one) => one.commit > seen && one.by !== (visitor() || null));
+    const news = commands.filter((one) => one.commit > seen && !mine.has(one.commit));
     if (news.length) toast(news.length === 1 ? `Just now: ${news[0].text}.` : `Just now: ${number(news.length)} changes, the last one: ${news[0].text}.`, { action: { text: "Show", run: refreshPage } });
   }
   seen = event.head;

@@ -8,6 +8,9 @@ export class Refused extends Error {
   }
 }
 
+/** Commits that this page itself has made. */
+export const mine = new Set();
+
 async function ask(method, path, body, options = {}) {
   const headers = { "X-Visitor": encodeURIComponent(visitor()), ...options.headers };
   if (body !== undefined && !options.raw) headers["Content-Type"] = "application/json";
@@ -21,6 +24,7 @@ async function ask(method, path, body, options = {}) {
   if (options.binary && answer.ok) return answer.arrayBuffer();
   const values = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, values);
+  if (method !== "GET" && values.head) mine.add(values.head);
   return values;
 }
 

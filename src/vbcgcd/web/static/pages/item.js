@@ -21,10 +21,10 @@ export async function show(key, { reload }) {
 
 /** Candidates of an explanation as bars. */
 export function explained(why) {
-  return h("table", { className: "rows" },
+  return h("div", { className: "scroll" }, h("table", { className: "rows" },
     h("thead", null, h("tr", null, ["Category", "Probability", "", "Distance", "Typical items"].map((text) => h("th", null, text)))),
     h("tbody", null, why.candidates.map((one) => h("tr", null, h("td", null, category(one.id, one.name)), h("td", { className: "n" }, decimal(one.probability, 3)), h("td", null, meter(one.probability, decimal(one.probability, 3))), h("td", { className: "n" }, decimal(one.distance, 1)),
-      h("td", null, (one.typical_texts.some(Boolean) ? one.typical_texts : one.typical).slice(0, 3).map((text) => h("span", { className: "quote", dir: "auto" }, text)))))));
+      h("td", null, (one.typical_texts.some(Boolean) ? one.typical_texts : one.typical).slice(0, 3).map((text) => h("span", { className: "quote", dir: "auto" }, text))))))));
 }
 
 const fact = (title, value) => h("div", null, h("dt", null, title), h("dd", null, value));

@@ -18,8 +18,8 @@ export async function show(_, { reload }) {
     if (!answer) return;
     place.replaceChildren(
       h("p", { className: "soft" }, `Answered in ${Math.round(performance.now() - started)} ms.`),
-      h("table", { className: "rows" }, h("thead", null, h("tr", null, ["Text", "Category", "Probability", "Novelty", "Second choice"].map((text) => h("th", null, text)))),
-        h("tbody", null, answer.rows.map((row, k) => h("tr", null, h("td", { dir: "auto" }, lines[k]), h("td", null, category(row.category, row.name)), h("td", { className: "n" }, decimal(row.probability)), h("td", { className: "n" }, decimal(row.novelty)), h("td", null, row.second_name, h("small", null, ` ${decimal(row.second_probability)}`)))))),
+      h("div", { className: "scroll" }, h("table", { className: "rows" }, h("thead", null, h("tr", null, ["Text", "Category", "Probability", "Novelty", "Second choice"].map((text) => h("th", null, text)))),
+        h("tbody", null, answer.rows.map((row, k) => h("tr", null, h("td", { dir: "auto" }, lines[k]), h("td", null, category(row.category, row.name)), h("td", { className: "n" }, decimal(row.probability)), h("td", { className: "n" }, decimal(row.novelty)), h("td", null, row.second_name, h("small", null, ` ${decimal(row.second_probability)}`))))))),
       h("h2", null, "Why the first one"), h("p", { className: "lead" }, answer.explanation.text), explained(answer.explanation));
   };
   return { content: [

@@ -15,7 +15,7 @@ export async function show(_, { reload }) {
   };
   return { content: [
     h("h1", null, "Settings"),
-    h("table", { className: "rows" }, h("tbody", null, Object.entries(settings).map(([name, value]) => h("tr", null, h("td", null, h("code", null, name)), h("td", null, value === null ? h("span", { className: "soft" }, "default") : typeof value === "object" ? JSON.stringify(value) : String(value)), h("td", null, HERE.includes(name) && !readOnly() && h("button", { type: "button", className: "small", onclick: () => change(name) }, "Change")))))),
+    h("div", { className: "scroll" }, h("table", { className: "rows" }, h("tbody", null, Object.entries(settings).map(([name, value]) => h("tr", null, h("td", null, h("code", null, name)), h("td", null, value === null ? h("span", { className: "soft" }, "default") : typeof value === "object" ? JSON.stringify(value) : String(value)), h("td", null, HERE.includes(name) && !readOnly() && h("button", { type: "button", className: "small", onclick: () => change(name) }, "Change"))))))),
     embedder && h("p", null, "Embedder: ", h("code", null, embedder.name), `, ${embedder.dimension} numbers for each ${embedder.kind}.`),
     h("h2", null, "Sources"),
     h("ul", { className: "lines" }, sources.map((one) => h("li", null, h("bdi", null, one.path), !one.place && h("small", null, " not opened; use vbcgcd relocate")))),
