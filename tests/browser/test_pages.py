@@ -192,7 +192,7 @@ def test_two_visitors_see_each_other(visit, desk):
     two.get_by_role("heading", name="kitchen").wait_for()
     one.locator(".toast", has_text="renamed").wait_for(timeout=3000)
     one.get_by_role("button", name="Show").click()
-    one.get_by_role("link", name="kitchen", exact=True).wait_for()
+    one.get_by_role("link", name="kitchen", exact=True).first.wait_for()
 
 
 def test_a_decision_on_an_outdated_page_is_refused(visit, desk):
