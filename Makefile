@@ -3,16 +3,19 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test lint format bench torture soak reference docs clean help
+.PHONY: demo test test-web lint format bench torture soak reference docs clean help
 
 help:            ## this list
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
 
 demo: $(VENV)/.core   ## a workspace of handwritten digits: a table and a report
 	$(BIN)/vbcgcd demo
 
 test: $(VENV)/.dev lint   ## lint, types, import contracts, tests
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto
+
+test-web: $(VENV)/.web   ## the pages in a real browser; installs Playwright, and Debian's Chromium where there is none
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
 
 lint: $(VENV)/.dev   ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -71,3 +74,8 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.web: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet 'playwright>=1.45'
+	@command -v chromium google-chrome >/dev/null || (apt-get update -qq && apt-get install -y -qq chromium >/dev/null)
+	@touch $@

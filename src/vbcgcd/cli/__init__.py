@@ -12,6 +12,7 @@ from vbcgcd.cli import (
     extras,
     items,
     review,
+    serve,
     settings,
     study,
     unassigned,
@@ -42,6 +43,7 @@ app.command(rich_help_panel=_WORK)(workspace.export)
 app.command("import", rich_help_panel=_WORK)(workspace.import_)
 app.command(rich_help_panel=_WORK)(workspace.relocate)
 app.command(rich_help_panel=_LOOK)(workspace.status)
+app.command(rich_help_panel=_LOOK)(serve.serve)
 app.command(rich_help_panel=_LOOK)(batches.explain)
 app.command(rich_help_panel=_LOOK)(unassigned.unassigned)
 app.command(rich_help_panel=_LOOK)(workspace.sessions)

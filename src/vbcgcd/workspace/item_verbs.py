@@ -11,7 +11,7 @@ from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.queries.finding import ItemKeyLike, find_items
 from vbcgcd.workspace.queries.rereading import vectors_again
 from vbcgcd.workspace.snapshot import Key, Snapshot
-from vbcgcd.workspace.values import ItemInfo, ItemsResult
+from vbcgcd.workspace.values import Explanation, ItemInfo, ItemsResult
 
 if TYPE_CHECKING:
     from vbcgcd.workspace.commands.items import Vectors
@@ -85,6 +85,24 @@ class ItemVerbs:
         from vbcgcd.workspace.commands.items import unlabel_draft
 
         return self._correct("unlabel", items, unlabel_draft, data, embedding_progress)
+
+    def explain_item(self, item: ItemKeyLike, *, n: int = 3, n_samples: int = 3) -> Explanation:
+        """Why an item of a session belongs to its category, as `Workspace.explain` says it.
+
+        Parameters
+        ----------
+        item : str or ItemInfo
+        n : int
+            Number of candidates.
+        n_samples : int
+            Typical items of each, with their texts.
+        """
+        from vbcgcd.workspace.queries.predictions import explain_row
+
+        now = self.snapshot()
+        (chosen,) = find_items(now, item)
+        reduced = vectors_again(now, self._embedding(now), [chosen])
+        return explain_row(now, reduced, chosen.reference, n=n, n_samples=n_samples, texts=True)
 
     def _correct(self, command: str, items: Items, make: Make, data: Any, progress: Progress) -> ItemsResult:
         from vbcgcd.workspace.commands.items import items_result

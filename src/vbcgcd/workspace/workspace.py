@@ -65,6 +65,11 @@ class Workspace(ReviewVerbs, NamingVerbs):
     lock_timeout : float, default=0
         Seconds to wait for another writer.
 
+    Attributes
+    ----------
+    by : str or None
+        Who gives the commands, which the log keeps beside each of them.
+
     Examples
     --------
     >>> import pathlib, tempfile
@@ -97,6 +102,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
         self._store = Store(self.path)
         self._embedder, self._cache, self._timeout = embedder, cache, lock_timeout
         self._loaded: dict[str, Embedder] = {}
+        self.by: str | None = None
         self._snapshot = Snapshot(self._store).refresh()
 
     @classmethod
@@ -453,7 +459,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
 
     def _commit(self, draft: Draft, parameters: Mapping[str, Any] | None = None) -> Commit:
         before = self._snapshot
-        draft = draft.called_with(parameters or {})
+        draft = draft.called_with({**(parameters or {}), "by": self.by})
         commit, head = self._store.append(draft, before.head)
         self._snapshot = before.after(commit, head, draft.files)
         pack(self._snapshot)

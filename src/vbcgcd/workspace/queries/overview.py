@@ -13,6 +13,7 @@ from vbcgcd.workspace.log.files import SKETCH
 from vbcgcd.workspace.queries import items as queries
 from vbcgcd.workspace.queries import sessions
 from vbcgcd.workspace.queries.categories import count_items, items_by_session, list_categories
+from vbcgcd.workspace.queries.chart import principal_axes
 from vbcgcd.workspace.queries.sources import stored_excerpts
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import CategoryView, MapItem, Overview
@@ -98,7 +99,7 @@ def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
     if not state.ids:
         return np.empty((0, 2)), ()
     means = snapshot.knowledge.posterior.mean[:, :SKETCH].astype(np.float64)
-    center, axes = _axes(means)
+    center, axes = principal_axes(means)
     placed, sessions_of = queries.placed_items(snapshot), queries.session_of_commit(snapshot)
     shown = np.flatnonzero(np.isin(placed.category, state.ids))
     if len(shown) > n_map:
@@ -114,13 +115,3 @@ def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
         for i, (x, y) in zip(shown, (placed.sketch[shown] - center) @ axes if len(shown) else (), strict=True)
     )
     return (means - center) @ axes, items
-
-
-def _axes(means: Array) -> tuple[Array, Array]:
-    """Centre (s,) and the two principal axes (s, 2) of the means (K, s)."""
-    center = means.mean(axis=0)
-    _, _, axes = np.linalg.svd(means - center, full_matrices=True)
-    axes = axes[:2] * np.sign(axes[:2][np.arange(len(axes[:2])), np.abs(axes[:2]).argmax(axis=1)])[:, None]
-    padded = np.zeros((2, means.shape[1]))
-    padded[: len(axes)] = axes
-    return center, padded.T

@@ -18,7 +18,7 @@ from vbcgcd.workspace.values import Candidate, Explanation, Predictions
 
 Array = NDArray[Any]
 
-__all__ = ["explain", "predict"]
+__all__ = ["explain", "explain_row", "predict"]
 
 
 def predict(snapshot: Snapshot, batch: Batch, reject: float | None) -> Predictions:
@@ -74,17 +74,28 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
             f"Only one item can be explained at a time, got {len(batch)}; choose one with the option 'row'.",
             option="row",
         )
+    reduced = snapshot.knowledge.reduced(batch.vectors)
+    return explain_row(snapshot, reduced, batch.references[0], n=n, n_samples=n_samples, texts=texts)
+
+
+def explain_row(
+    snapshot: Snapshot, reduced: Array, reference: str, *, n: int, n_samples: int, texts: bool
+) -> Explanation:
+    """As `explain`, for an item with a reduced embedding, array (1, D)."""
     knowledge, live = snapshot.knowledge, snapshot.state.live
-    posterior, reduced = knowledge.posterior, knowledge.reduced(batch.vectors)
+    posterior = knowledge.posterior
     density = knowledge.classifier.log_density(reduced, posterior)[0]
-    log_probability = log_probabilities(density[None], knowledge.temperature)[0]
+    novelty = float(knowledge.novelty_of(reduced)[0])
+    # As `predict` says it: an item may be a stranger, and a category that was found may stand for none.
+    probability = np.exp(log_probabilities(density[None], knowledge.temperature)[0])
+    probability *= (1 - knowledge.novelty.strangeness(np.array([novelty]))) * knowledge.reliabilities
     order = np.argsort(-density, kind="stable")[:n]
     volume = 0.5 * posterior.log_det_covariance
     candidates = tuple(
         Candidate(
             live[k].id,
             live[k].name,
-            float(np.exp(log_probability[k])),
+            float(probability[k]),
             float(density[k]),
             knowledge.posterior.mahalanobis(reduced[0], int(k)),
             float(volume[k]),
@@ -92,9 +103,7 @@ def explain(snapshot: Snapshot, batch: Batch, *, n: int, n_samples: int, texts: 
         )
         for k in order
     )
-    novelty = float(knowledge.novelty_of(reduced)[0])
     odds, from_distance, from_volume = _odds(knowledge, density, volume, order)
-    reference = batch.references[0]
     text = _sentences(reference, candidates, novelty, odds, posterior.dim)
     return Explanation(reference, novelty, candidates, odds, from_distance, from_volume, posterior.dim, text)
 
