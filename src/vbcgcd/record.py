@@ -23,11 +23,12 @@ from vbcgcd.tabular import Tabular, carried, html_page, html_table
 Array = NDArray[Any]
 
 Command = Literal["learn", "discover"]
-_ARRAYS = frozenset({"labels_", "probabilities_", "novelty_", "lessons_", "classes_", "table_", "kept_"})
+#: Fields that are not written as JSON.
+ARRAYS = frozenset({"labels_", "probabilities_", "novelty_", "lessons_", "classes_", "table_", "kept_"})
 #: Names in the JSON of release 0.1.0, and what they are called now.
 _RENAMED = {"unfamiliar": "flagged", "model": "prior"}
 
-__all__ = ["CountCurve", "Lessons", "SessionRecord", "Step", "plain"]
+__all__ = ["ARRAYS", "CountCurve", "Lessons", "SessionRecord", "Step", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -286,7 +287,7 @@ class SessionRecord(Tabular):
     def as_json(self) -> dict[str, Any]:
         """Plain values, without the arrays of single rows."""
         values = {
-            f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name not in _ARRAYS | {"steps"}
+            f.name: plain(getattr(self, f.name)) for f in fields(self) if f.name not in ARRAYS | {"steps"}
         }
         values["count"] = None if self.count is None else plain(self.count._asdict())
         values["steps"] = [{"name": step.name, "seconds": round(step.seconds, 3)} for step in self.steps]
@@ -306,7 +307,7 @@ class SessionRecord(Tabular):
             Fields that the log knows better, such as ``commit`` and ``time``.
         """
         values = {**values, **log}
-        names = {f.name for f in fields(cls)} - _ARRAYS
+        names = {f.name for f in fields(cls)} - ARRAYS
         known = {name: values[name] for name in names & values.keys()}
         for old, new in _RENAMED.items():
             if old in values:

@@ -14,9 +14,7 @@ class Says:
 
 @pytest.fixture
 def says(monkeypatch):
-    monkeypatch.setattr(
-        "vbcgcd.workspace.naming.namers.load_plugin", lambda group, name: lambda argument: Says()
-    )
+    monkeypatch.setattr("vbcgcd.workspace.naming.namers.call_plugin", lambda group, name, argument: Says())
 
 
 def names(path):

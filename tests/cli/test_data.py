@@ -38,7 +38,7 @@ def test_discover_saves_a_row_for_each_item(run, letters, place, ending):
     assert len(rows) == record["rows"] == 12
     assert {"reference", "category", "name", "probability", "unassigned", "novelty", "second"} <= set(rows[0])
     assert (rows[1]["customer"], rows[1]["input_name"]) == ("c2", "Bob")
-    assert rows[1]["name"].startswith("card")
+    assert rows[1]["name"] == rows[3]["name"] != rows[0]["name"]
 
 
 def test_nothing_is_carried_into_nowhere(run, letters, place):

@@ -18,12 +18,11 @@ from vbcgcd.cli.scripting import SCHEMA_VERSION
 from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
 from vbcgcd.plugins import PluginInfo
-from vbcgcd.record import CountCurve, SessionRecord
+from vbcgcd.record import ARRAYS, CountCurve, SessionRecord
 from vbcgcd.workspace import values as v
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
-_ARRAYS = ("labels_", "probabilities_", "novelty_", "lessons_")
 
 __all__ = ["SCHEMAS", "all_schemas", "schema_of_command"]
 
@@ -124,7 +123,7 @@ def _parameters(doc: str) -> dict[str, str]:
 
 
 def _session_record() -> Schema:
-    names = [f.name for f in fields(SessionRecord) if f.name not in (*_ARRAYS, "steps", "count")]
+    names = [f.name for f in fields(SessionRecord) if f.name not in (*ARRAYS, "steps", "count")]
     schema = of_class(SessionRecord, names)
     more = {
         "count": described(maybe(of_class(CountCurve)), "Score of each candidate number, if estimated."),
