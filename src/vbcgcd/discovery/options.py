@@ -89,8 +89,11 @@ class Options:
     geometry : {"auto", "direction", "distance"}, default="auto"
         Whether the likeness of a row and a category is their angle or their distance when a session is
         clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
-    alignment : float or None, default=None
-        Target R of covariance alignment, 0 in the paper; None leaves the volumes unchanged.
+    alignment : float, "rows" or None, default="rows"
+        How novel categories are made comparable with known ones of fewer rows. "rows" lets a novel category
+        with more than twice the rows that half of the known ones have count for as many as these; where rows
+        are about equally many, it changes nothing. A number is the target R of the paper's covariance
+        alignment, 0 there. None leaves the posteriors as the rows make them.
     unassigned : bool, default=True
         Leave rows that fit no category well enough unassigned, and keep the statistics of groups that are
         too small to be a category (seedlings). Only with ``cluster="mixture"``.
@@ -135,7 +138,7 @@ class Options:
     relabel: str = _choice("confident", *RELABELLERS)
     count: str = _choice("rehearsal", *COUNTERS)
     geometry: str = _choice("auto", "auto", "direction", "distance")
-    alignment: float | None = _number(None, words=(None,))
+    alignment: float | str | None = _number("rows", words=("rows", None))
     unassigned: bool = _choice(True, True, False)
     update_known: bool = _choice(False, True, False)
     svi_steps: int = _number(300, low=1, whole=True)
@@ -155,6 +158,11 @@ class Options:
     def classifier(self) -> Classifier:
         """How rows are scored."""
         return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))
+
+    @property
+    def alignment_target(self) -> float | None:
+        """Target R of the paper's covariance alignment; None where it is not asked for."""
+        return None if self.alignment is None or isinstance(self.alignment, str) else float(self.alignment)
 
     def generator(self, *path: int) -> np.random.Generator:
         """Random numbers for one purpose; the same seed and purpose give the same numbers."""
