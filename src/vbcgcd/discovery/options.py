@@ -107,12 +107,14 @@ class Options:
         Distance of a row to a category.
     log_determinant : bool, default=True
         Keep the log-determinant in the classifier.
-    head : {"ridge", None}, default=None
-        A second opinion beside the Gaussians: ridge regression on random features, added to their
-        log-probabilities by as much as left-out labelled rows say, or not at all. More accurate; it keeps a
-        Gram matrix of all features. Novelty, refusal and the search for novel categories stay the Gaussians'.
+    head : {"direction", "ridge", None}, default=None
+        A second opinion beside the Gaussians, added to their log-probabilities by as much as left-out
+        labelled rows say, or not at all. "direction" is a linear discriminant of the directions of rows,
+        which follows from the posteriors and one matrix of the base session. "ridge" is a ridge regression
+        on random features, which keeps a Gram matrix of them all; it is more accurate with many categories.
+        Novelty, refusal and the search for novel categories stay the Gaussians'.
     head_features : int, default=3000
-        Random features of the head: F (F + 1) / 2 numbers are kept, 36 MB for 3,000.
+        Random features of ``head="ridge"``: F (F + 1) / 2 numbers are kept, 36 MB for 3,000.
     dtype : {"float32", "float64"}, default="float32"
         Storage of the posteriors and arithmetic of the classifier.
     random_state : int or None, default=0
@@ -145,7 +147,7 @@ class Options:
     predictive: Predictive = _choice("plugin", "plugin", "student")
     metric: Metric = _choice("mahalanobis", "mahalanobis", "euclidean")
     log_determinant: bool = _choice(True, True, False)
-    head: str | None = _choice(None, "ridge", None)
+    head: str | None = _choice(None, "direction", "ridge", None)
     head_features: int = _number(3000, low=1, whole=True)
     dtype: str = _choice("float32", "float32", "float64")
     random_state: int | None = _number(0, low=0, whole=True, words=(None,))
