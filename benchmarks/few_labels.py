@@ -35,7 +35,7 @@ FOLDS = 5
 
 
 class Stream(NamedTuple):
-    """What a stream has left: the base session, statistics of novel categories, and what the default makes."""
+    """What a stream has left: the base session, novel categories, and the shares that the default takes."""
 
     base: Knowledge
     known: Statistics
