@@ -1,6 +1,8 @@
 """The head beside the Gaussians alone: accuracy, calibration and cost, from one run of each stream.
 
 VBCGCD_DATA=... python benchmarks/head.py --seeds 0 1 2 10 11 12          # plan b50t5, number given
+VBCGCD_DATA=... python benchmarks/head.py --plan b10t9 textoir50          # other plans, number given
+VBCGCD_DATA=... python benchmarks/head.py --head direction                # the other kind of head
 VBCGCD_DATA=... python benchmarks/head.py --uneven                        # the fixed uneven stream
 VBCGCD_DATA=... python benchmarks/head.py --features 500 1000 2000 3000   # how many features
 VBCGCD_DATA=... python benchmarks/head.py --kind fourier identity         # other features
@@ -10,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -23,11 +25,10 @@ from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes.ridge import RandomFeatures
 from vbcgcd.discovery import head_choice
 from vbcgcd.study import Dataset
-from vbcgcd.study.plans import Plan, make_plan, paper_dataset
+from vbcgcd.study.named import PLAN_NAMES, named_plan
+from vbcgcd.study.plans import Plan
 from vbcgcd.study.scoring import FrozenMatch, outcome_of
-from vbcgcd.study.shapes import shape_of
 from vbcgcd.study.streams.scoring import calibration_error
-from vbcgcd.study.streams.shapes import make_stream
 
 #: Spread of the frequencies of random Fourier features.
 FREQUENCIES = 1.0
@@ -75,7 +76,7 @@ class Measured(NamedTuple):
     fit_seconds: float
     session_seconds: float
     nbytes: int
-    settings: tuple[float, float, float]
+    settings: tuple[float, float]
 
 
 def answers(model: Any, rows: np.ndarray, truth: np.ndarray, match: FrozenMatch) -> Answers:
@@ -96,7 +97,7 @@ def both(model: Any, *arguments: Any) -> tuple[Answers, Answers]:
 
 
 def measure(data: Dataset, plan: Plan, *, number_known: bool, **options: Any) -> Measured:
-    model = CategoryDiscoverer(head="ridge", **options)
+    model = CategoryDiscoverer(**options)
     start = time.process_time()
     model.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     fit_seconds = time.process_time() - start
@@ -114,7 +115,7 @@ def measure(data: Dataset, plan: Plan, *, number_known: bool, **options: Any) ->
         match.add(outcome.novel, outcome.labels_, truth, session.novel)
     session_seconds = (time.process_time() - start) / len(plan.sessions)
     head = model.knowledge_.head
-    settings = (0.0, 0.0, 0.0) if head is None else (head.ridge, head.weight, head.temperature)
+    settings = (0.0, 0.0) if head is None else (head.weight, head.temperature)
     nbytes = 0 if head is None else head.nbytes
     return Measured(fitted, now(len(plan.sessions)), fit_seconds, session_seconds, nbytes, settings)
 
@@ -150,37 +151,39 @@ COLUMNS = ("", "All", "+ head", "gain", "least", "ECE", "after fit", "fit, sessi
 WIDTH = 150
 
 
-def plans(data: Dataset, seeds: list[int], uneven: bool) -> Iterator[Plan]:
-    for seed in seeds:
-        if uneven:
-            yield make_stream(data.train_y, "uneven", seed=seed)
-        else:
-            shape = shape_of("b50t5", data.train_y, dataset=paper_dataset(data.name))
-            yield make_plan(data.train_y, shape, seed=seed)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--data", nargs="*", default=[], help="parts of file names; by default all files")
     parser.add_argument("--features", type=int, nargs="*", default=[3000])
     parser.add_argument("--kind", nargs="*", choices=KINDS, default=["relu"])
+    parser.add_argument("--head", choices=("ridge", "direction"), default="ridge")
+    parser.add_argument("--plan", nargs="*", choices=PLAN_NAMES, default=["b50t5"], help="number given")
     parser.add_argument("--uneven", action="store_true", help="the fixed uneven stream, number not told")
     options = parser.parse_args()
+    for plan in ["uneven"] if options.uneven else options.plan:
+        measure_plan(plan, options)
+
+
+def measure_plan(plan_name: str, options: argparse.Namespace) -> None:
+    """Measure and print what the head gains in one plan."""
     rows = []
     for name, data in datasets(options.data).items():
         for kind in options.kind:
             head_choice.RandomFeatures = KINDS[kind]  # type: ignore[misc]
             for size in options.features:
                 runs = []
-                for plan in plans(data, options.seeds, options.uneven):
-                    runs.append(measure(data, plan, number_known=not options.uneven, head_features=size))
+                for seed in options.seeds:
+                    plan = named_plan(plan_name, data.train_y, dataset=data.name, seed=seed)
+                    chosen_head = {"head": options.head, "head_features": size}
+                    runs.append(measure(data, plan, number_known=not options.uneven, **chosen_head))
                     chosen = " ".join(f"{value:.3g}" for value in runs[-1].settings)
-                    console.print("  ".join(row(f"{name} {kind} {size}", runs[-1:])), chosen, style="dim")
-                rows.append(row(f"{name.partition('-')[0]} {size} {kind}", runs))
+                    label = options.head if options.head == "direction" else f"{size} {kind}"
+                    console.print("  ".join(row(f"{name} {label}", runs[-1:])), chosen, style="dim")
+                rows.append(row(f"{name.partition('-')[0]} {label}", runs))
     console.width = WIDTH
-    stream = "Uneven stream" if options.uneven else "Plan b50t5, number given"
-    table(f"{stream}, seeds {' '.join(map(str, options.seeds))}", COLUMNS, rows)
+    number = "number not given" if options.uneven else "number given"
+    table(f"Plan {plan_name}, {number}, seeds {' '.join(map(str, options.seeds))}", COLUMNS, rows)
     console.print("Pairs: without and with the head. CPU seconds; 'fit, session' are with it.", style="dim")
 
 

@@ -8,6 +8,7 @@ from support import blobs
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import log_normalise
 from vbcgcd.discovery.base import learn_base
+from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.head_choice import RIDGES, Opinions, add_opinions, choose_settings
 from vbcgcd.discovery.options import Options
 
@@ -80,12 +81,30 @@ def test_a_head_is_chosen_for_any_structure(options):
     assert head is None or (len(head.statistics) == 8 and head.ridge in RIDGES and head.weight > 0)
 
 
+@pytest.mark.parametrize("options", [{}, {"covariance": "diagonal"}, {"whiten": False, "dtype": "float64"}])
+def test_a_discriminant_of_directions_is_chosen_where_lengths_mislead(options):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(8), 25)
+    means = rng.normal(size=(8, 12))
+    # Rows of a category lie along a ray, each in a distance of its own.
+    draw = lambda: (means[labels] + 0.5 * rng.normal(size=(200, 12))) * rng.lognormal(0, 1, (200, 1))  # noqa: E731
+    rows, later = draw(), draw()
+    plain = CategoryDiscoverer(normalise=False, **options).fit(rows, labels)
+    model = CategoryDiscoverer(normalise=False, head="direction", **options).fit(rows, labels)
+    assert isinstance(model.knowledge_.head, DirectionHead)
+    assert model.knowledge_.head.weight > 0
+    assert model.score(later, labels) > plain.score(later, labels)
+
+
+@pytest.mark.parametrize("kind", ["ridge", "direction"])
 @pytest.mark.parametrize("sizes", [(1, 1), (1, 5), (2, 2), (5, 1, 1), (1, 1, 1, 1, 9)])
-def test_categories_of_one_row_do_no_harm(sizes):
+def test_categories_of_one_row_do_no_harm(sizes, kind):
     labels = np.repeat(np.arange(len(sizes)), sizes)
     rows = np.random.default_rng(0).normal(size=(len(labels), 4)) + 5 * labels[:, None]
-    knowledge = learn_base(rows, labels, Options(head="ridge", head_features=20))
-    assert knowledge.head is None or len(knowledge.head.statistics) == len(sizes)
+    knowledge = learn_base(rows, labels, Options(head=kind, head_features=20))
+    if knowledge.head is not None and kind == "ridge":
+        assert len(knowledge.head.statistics) == len(sizes)
+    assert np.isfinite(knowledge.log_probabilities(knowledge.reduced(rows))).all()
 
 
 def test_one_category_needs_no_head():

@@ -1,8 +1,12 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.bayes import posterior_of, statistics_by_responsibility, volume_ratio
+from vbcgcd.bayes import posterior_of, recover_statistics, statistics_by_responsibility, volume_ratio
+from vbcgcd.discovery import session
+from vbcgcd.discovery.balance import balanced_shares
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import fit_novel
 from vbcgcd.discovery.strategies import one_hot
@@ -54,6 +58,36 @@ def test_alignment_brings_the_volume_to_its_target(fit, fitted, inference):
         crossing = (start > target) & (free.ratio_before < target)
         assert 0 < crossing.sum() < len(crossing)
         np.testing.assert_allclose(aligned.ratio_after[crossing], target, atol=0.05)
+
+
+@pytest.mark.parametrize("inference", ["exact", "svi"])
+def test_many_rows_count_for_as_many_as_known_categories_have(fit, fitted, inference, monkeypatch):
+    monkeypatch.setattr(
+        session, "balance", lambda rows, weight, novel, known: balanced_shares(novel.count, known.counts)
+    )
+    known = fitted.knowledge_
+    few = posterior_of(fitted.prior_, recover_statistics(fitted.prior_, known.posterior) * 0.1)
+    knowledge = replace(known, posterior=few)
+    results = {
+        alignment: fit_novel(
+            fit.rows,
+            fit.weight,
+            knowledge,
+            Options(alignment=alignment, inference=inference, svi_steps=20),
+            np.random.default_rng(0),
+        )
+        for alignment in ("rows", None)
+    }
+    rows, free = results["rows"], results[None]
+    counts, typical = free.posterior.kappa - fitted.prior_.kappa, np.median(knowledge.counts)
+    np.testing.assert_allclose(rows.posterior.kappa - fitted.prior_.kappa, typical)
+    np.testing.assert_allclose(rows.details["tau"], typical / counts)
+    if inference == "exact":
+        np.testing.assert_allclose(rows.weight, fit.weight * rows.details["tau"])
+        want = statistics_by_responsibility(fit.rows, rows.weight)
+        np.testing.assert_allclose(
+            rows.posterior.factor, posterior_of(fitted.prior_, want).factor, rtol=1e-4, atol=1e-4
+        )
 
 
 @pytest.mark.parametrize("covariance", ["full", "diagonal"])

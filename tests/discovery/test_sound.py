@@ -84,6 +84,25 @@ def test_what_no_session_left_is_one_clear_error(load, arrays, values, reason):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("factor", "settings", "reason"),
+    [
+        (np.ones(5), (0.3, 0.1), "head does not fit"),
+        (np.array([1.0, 0, 0, 0, 0, 1]), (0.3, 0.1), "head does not fit"),
+        (np.array([1.0, 0, 1, 0, np.nan, 1]), (0.3, 0.1), "head factor holds NaN"),
+        (np.ones((3, 2)), (0.3, 0.1), "head factor is not an array"),
+        (np.ones(6), (np.inf, 0.1), "not finite"),
+        (np.ones(6), (0.3, 0.0), "not finite"),
+        (np.ones(6), (0.3,), "ValueError"),
+    ],
+)
+def test_a_head_that_does_not_fit_is_refused(load, factor, settings, reason):
+    sound = {"direction_head.factor": np.ones(6), "direction_head.settings": np.array([0.3, 0.1])}
+    assert load(sound).knowledge_.head.weight == 0.3
+    with pytest.raises(InputError, match=reason):
+        load({"direction_head.factor": factor, "direction_head.settings": np.array(settings)})
+
+
 @pytest.mark.parametrize("version", [-(10**12), 0, 2, 1.0, "1", None])
 def test_other_versions_are_refused_at_once(load, version):
     with pytest.raises(InputError, match="version"):

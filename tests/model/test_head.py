@@ -15,20 +15,21 @@ def _always_a_head():
     """The fast problem is too easy for a head to be chosen."""
     with pytest.MonkeyPatch.context() as patch:
         settings = head_choice.Settings(0.1, 4.0, np.zeros(1), 1.0)
-        patch.setattr(head_choice, "choose_settings", lambda opinions: (1e-3, settings))
+        patch.setattr(head_choice, "choose_settings", lambda *arguments: (1e-3, settings))
         yield
 
 
-@pytest.fixture(scope="module")
-def pair(small):
-    """The same stream without and with a head, and their records."""
-    plain, headed = fit(small), fit(small, **OPTIONS)
+@pytest.fixture(scope="module", params=["ridge", "direction"])
+def pair(small, request):
+    """The same stream without and with a head of each kind, and their records."""
+    plain, headed = fit(small), fit(small, **OPTIONS | {"head": request.param})
     return plain, headed, plain.discover(small.batch, n_novel=4), headed.discover(small.batch, n_novel=4)
 
 
 def test_the_head_is_there_and_knows_all_categories(pair):
     _, headed, *_ = pair
-    assert len(headed.knowledge_.head.statistics) == len(headed.classes_) == 10
+    if headed.head == "ridge":
+        assert len(headed.knowledge_.head.statistics) == len(headed.classes_) == 10
     assert headed.nbytes - headed.posterior_.nbytes == headed.knowledge_.head.nbytes > 0
 
 
@@ -56,6 +57,15 @@ def test_save_and_load_change_nothing(pair, small, tmp_path):
     again = CategoryDiscoverer.load(tmp_path / "m")
     np.testing.assert_array_equal(again.predict_proba(small.batch), headed.predict_proba(small.batch))
     assert again.get_params() == headed.get_params()
+
+
+def test_with_directions_odds_between_known_categories_stay(small):
+    model = fit(small, **OPTIONS | {"head": "direction"})
+    reduced = model.knowledge_.reduced(small.batch)
+    before = model.knowledge_.log_probabilities(reduced)
+    model.discover(small.batch, n_novel=4)
+    after = model.knowledge_.log_probabilities(reduced)[:, :6]
+    np.testing.assert_allclose(np.diff(after, axis=1), np.diff(before, axis=1), rtol=1e-6, atol=1e-6)
 
 
 def test_the_order_of_the_rows_does_not_matter(small):

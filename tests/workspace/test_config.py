@@ -26,7 +26,7 @@ def test_defaults_are_valid():
         ({"model": {"covariance": "round"}}, "covariance"),
         ({"model": {"n_components": 0}}, "n_components"),
         ({"model": {"covariance": "shared"}}, "covariance"),
-        ({"model": {"head": "ridge"}}, "no head.*written with every session"),
+        ({"model": {"head": "ridge"}}, "no head 'ridge'.*Use 'direction'"),
         ({"path": 1, "self": 2}, "'path', 'self'; .* kind, embedder"),
     ],
 )

@@ -29,6 +29,7 @@ from vbcgcd.discovery.calibrate import (
     calibrate_geometry,
     calibrate_kind,
 )
+from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.head import Head
 from vbcgcd.discovery.head_choice import choose_head
@@ -137,7 +138,7 @@ class _Base:
             head=self._head(prior),
         )
 
-    def _head(self, prior: Prior) -> Head | None:
+    def _head(self, prior: Prior) -> Head | DirectionHead | None:
         if self.options.head is None or len(self.sizes) < 2:
             return None
         return choose_head(self.rows, self.codes, self.reducer, prior, self.options)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import log_normalise
+from vbcgcd.bayes import Posterior, log_normalise
 from vbcgcd.bayes.ridge import RandomFeatures, RidgeStatistics, ridge_statistics, ridge_weights
 
 Array = NDArray[Any]
@@ -65,7 +65,7 @@ class Head:
         features = self.features(reduced)
         return np.asarray(features @ self.weights.astype(features.dtype, copy=False), dtype=np.float64)
 
-    def log_probabilities(self, reduced: Array, density: Array) -> Array:
+    def log_probabilities(self, reduced: Array, density: Array, posterior: Posterior | None = None) -> Array:
         """Calibrated log-probabilities of both, array (N, K).
 
         Parameters
@@ -73,6 +73,8 @@ class Head:
         reduced : array (N, D)
         density : array (N, K)
             Log-densities under the Gaussians.
+        posterior : Posterior, optional
+            Not used: it has learned from rows.
         """
         return log_normalise(self.temperature * density + self.weight * self.scores(reduced))
 

@@ -5,6 +5,8 @@ each ridge, the temperature and the weight with the least cross-entropy are foun
 Of the ridges that are not clearly worse than the best, the least is taken: later sessions bring more
 categories to tell apart, and the more there are, the less a regression should be held back.
 
+Both kinds of head, ridge regression and the discriminant of directions, are chosen so.
+
 The projection of a part has also never seen half of the categories, as it never sees those that later
 sessions find: there the Gaussians lose more than the regression does. Where both opinions together are not
 clearly better than the Gaussians alone, there is no head.
@@ -20,10 +22,16 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Prior, posterior_from_parts
+from vbcgcd.bayes import Posterior, Prior, posterior_from_parts
 from vbcgcd.bayes.calibration import tempered_cross_entropy
 from vbcgcd.bayes.ridge import RandomFeatures, ridge_statistics, ridge_weights
 from vbcgcd.bayes.statistics import iter_label_statistics
+from vbcgcd.discovery.direction_head import (
+    DirectionHead,
+    direction_factor,
+    direction_scores,
+    within_directions,
+)
 from vbcgcd.discovery.head import Head
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
@@ -31,8 +39,9 @@ from vbcgcd.discovery.strategies import one_hot
 
 Array = NDArray[Any]
 
-#: Ridges tried, as shares of the trace.
+#: Ridges tried, as shares of the trace, by kind of head.
 RIDGES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
+DIRECTION_RIDGES = (1e-5, 1e-4, 1e-3, 1e-2, 1e-1)
 #: Rows that decide, the largest share that is left out at a time, and the most parts.
 CHOICE_ROWS, LARGEST_SHARE, MOST_PARTS = 1500, 0.2, 5
 #: With fewer categories each part's projection sees all of them.
@@ -71,7 +80,9 @@ class Settings(NamedTuple):
     right: float
 
 
-def choose_head(rows: Array, codes: Array, reducer: Reducer, prior: Prior, options: Options) -> Head | None:
+def choose_head(
+    rows: Array, codes: Array, reducer: Reducer, prior: Prior, options: Options
+) -> Head | DirectionHead | None:
     """The head with the settings that suit left-out rows; None where the Gaussians alone do as well.
 
     Parameters
@@ -89,23 +100,26 @@ def choose_head(rows: Array, codes: Array, reducer: Reducer, prior: Prior, optio
     parts = list(trial.parts())
     if not parts:
         return None
-    chosen = choose_settings(
-        Opinions(
-            np.concatenate([part.density for part in parts]),
-            np.concatenate([part.scores for part in parts], axis=1),
-            np.concatenate([part.labels for part in parts]),
-        )
+    opinions = Opinions(
+        np.concatenate([part.density for part in parts]),
+        np.concatenate([part.scores for part in parts], axis=1),
+        np.concatenate([part.labels for part in parts]),
     )
+    chosen = choose_settings(opinions, DIRECTION_RIDGES if options.head == "direction" else RIDGES)
     if chosen is None:
         return None
     ridge, settings = chosen
+    if options.head == "direction":
+        within = within_directions(reducer.transform(rows, dtype=options.classifier.dtype), codes)
+        factor = direction_factor(within, reducer.n_components, ridge, options.classifier.dtype)
+        return DirectionHead(factor, settings.weight, settings.temperature)
     features = RandomFeatures(seed, reducer.n_components, options.head_features)
     reduced = reducer.transform(rows, dtype=options.classifier.dtype)
     statistics = ridge_statistics(features, reduced, one_hot(codes, int(codes.max()) + 1))
     return Head(features, statistics, ridge, settings.weight, settings.temperature)
 
 
-def choose_settings(opinions: Opinions) -> tuple[float, Settings] | None:
+def choose_settings(opinions: Opinions, ridges: tuple[float, ...] = RIDGES) -> tuple[float, Settings] | None:
     """The ridge and its settings, or None if the Gaussians alone do as well."""
     alone, temperature = tempered_cross_entropy(opinions.density, opinions.labels)
     right = float(np.mean(opinions.density.argmax(axis=1) == opinions.labels))
@@ -115,7 +129,7 @@ def choose_settings(opinions: Opinions) -> tuple[float, Settings] | None:
     least = min(tried, key=lambda settings: settings.losses.mean())
     ridge, chosen = next(
         (ridge, settings)
-        for ridge, settings in zip(RIDGES, tried, strict=True)
+        for ridge, settings in zip(ridges, tried, strict=True)
         if settings is least or not _clearly_better(least.losses, settings.losses)
     )
     better = _clearly_better(chosen.losses, alone) and chosen.right >= right
@@ -199,11 +213,18 @@ class _Trial:
         density = np.full((len(left_out), n_categories), -np.inf)
         density[:, known] = self.options.classifier.log_density(outside, posterior)
         density = np.maximum(density - density.max(axis=1, keepdims=True), FARTHEST)
-        features = RandomFeatures(self.seed, reducer.n_components, self.options.head_features)
-        sums = ridge_statistics(features, inside, one_hot(codes[rest], n_categories))
-        phi = features(outside)
-        scores = np.stack([phi @ ridge_weights(sums, ridge) for ridge in RIDGES])
+        if self.options.head == "direction":
+            known_scores = _direction_scores(inside, within, outside, posterior)
+            scores = np.repeat(known_scores.min(axis=2)[:, :, None], n_categories, axis=2)
+            scores[:, :, known] = known_scores
+        else:
+            scores = self._ridge_scores(inside, one_hot(codes[rest], n_categories), outside)
         return Opinions(density, scores, codes[left_out])
+
+    def _ridge_scores(self, inside: Array, belongs: Array, outside: Array) -> Array:
+        features = RandomFeatures(self.seed, inside.shape[1], self.options.head_features)
+        sums, phi = ridge_statistics(features, inside, belongs), features(outside)
+        return np.stack([phi @ ridge_weights(sums, ridge) for ridge in RIDGES])
 
     def _projection(self, rest: Array, known: Array, rng: np.random.Generator) -> Reducer:
         """Learned from the rows that are not left out, and from half of the categories."""
@@ -223,6 +244,14 @@ class _Trial:
             standardise=options.standardise,
             random_state=options.random_state,
         )
+
+
+def _direction_scores(inside: Array, codes: Array, outside: Array, posterior: Posterior) -> Array:
+    """Scores of left-out rows for each ridge, less the best of each row."""
+    within, dim = within_directions(inside, codes), inside.shape[1]
+    factors = (direction_factor(within, dim, ridge) for ridge in DIRECTION_RIDGES)
+    scores = np.stack([direction_scores(factor, outside, posterior) for factor in factors])
+    return np.asarray(np.maximum(scores - scores.max(axis=2, keepdims=True), FARTHEST))
 
 
 def _resized(prior: Prior, dim: int) -> Prior:

@@ -27,6 +27,7 @@ from vbcgcd.bayes import (
 )
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.calibrate import usual_margin
+from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.head import Head
 from vbcgcd.discovery.magnitude import check_reach
@@ -91,7 +92,7 @@ class Knowledge:
     reliability : array (K,) or None
         Probability that each category stands for a class: 1 for labelled ones, less for those that were
         found; None where all are 1.
-    head : Head or None
+    head : Head, DirectionHead or None
         A second opinion on the category of a row; None where the Gaussians decide alone.
     watch : Watch or None
         What is remembered of rows that came one by one; None where none did.
@@ -108,7 +109,7 @@ class Knowledge:
     margin: float
     seedlings: Seedlings | None = None
     reliability: Array | None = None
-    head: Head | None = None
+    head: Head | DirectionHead | None = None
     watch: Watch | None = None
 
     @property
@@ -162,7 +163,7 @@ class Knowledge:
             density = self.classifier.log_density(reduced, self.posterior)
         if self.head is None:
             return log_probabilities(density, self.temperature)
-        return self.head.log_probabilities(reduced, density)
+        return self.head.log_probabilities(reduced, density, self.posterior)
 
     def predict(self, reduced: Array) -> Array:
         """Position of the most probable category of each reduced embedding, int array (N,)."""
@@ -173,7 +174,10 @@ class Knowledge:
         return np.concatenate([np.empty(0, dtype=np.intp), *parts])
 
     def extended(
-        self, posterior: Posterior | None, reliability: Array | None = None, head: Head | None = None
+        self,
+        posterior: Posterior | None,
+        reliability: Array | None = None,
+        head: Head | DirectionHead | None = None,
     ) -> Knowledge:
         """With these categories appended, which stand for classes this probably, surely where it is None.
 
@@ -431,7 +435,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         state["margin"] if "margin" in state else usual_margin(state["geometry"]["sharpness"]),
         Seedlings.from_arrays(arrays, prior.structure),
         arrays.get("reliability"),
-        Head.from_arrays(arrays),
+        Head.from_arrays(arrays) or DirectionHead.from_arrays(arrays),
         Watch(**state["watch"]) if state.get("watch") else None,
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])

@@ -91,8 +91,11 @@ class Options:
     geometry : {"auto", "direction", "distance"}, default="auto"
         Whether the likeness of a row and a category is their angle or their distance when a session is
         clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
-    alignment : float or None, default=None
-        Target R of covariance alignment, 0 in the paper; None leaves the volumes unchanged.
+    alignment : float, "rows" or None, default="rows"
+        How novel categories are made comparable with known ones of fewer rows. "rows" lets a novel category
+        with more than twice the rows that half of the known ones have count for as many as these; where rows
+        are about equally many, it changes nothing. A number is the target R of the paper's covariance
+        alignment, 0 there. None leaves the posteriors as the rows make them.
     unassigned : bool, default=True
         Leave rows that fit no category well enough unassigned, and keep the statistics of groups that are
         too small to be a category (seedlings). Only with ``cluster="mixture"``.
@@ -106,12 +109,14 @@ class Options:
         Distance of a row to a category.
     log_determinant : bool, default=True
         Keep the log-determinant in the classifier.
-    head : {"ridge", None}, default=None
-        A second opinion beside the Gaussians: ridge regression on random features, added to their
-        log-probabilities by as much as left-out labelled rows say, or not at all. More accurate; it keeps a
-        Gram matrix of all features. Novelty, refusal and the search for novel categories stay the Gaussians'.
+    head : {"direction", "ridge", None}, default=None
+        A second opinion beside the Gaussians, added to their log-probabilities by as much as left-out
+        labelled rows say, or not at all. "direction" is a linear discriminant of the directions of rows,
+        which follows from the posteriors and one matrix of the base session. "ridge" is a ridge regression
+        on random features, which keeps a Gram matrix of them all; it is more accurate with many categories.
+        Novelty, refusal and the search for novel categories stay the Gaussians'.
     head_features : int, default=3000
-        Random features of the head: F (F + 1) / 2 numbers are kept, 36 MB for 3,000.
+        Random features of ``head="ridge"``: F (F + 1) / 2 numbers are kept, 36 MB for 3,000.
     dtype : {"float32", "float64"}, default="float32"
         Storage of the posteriors and arithmetic of the classifier.
     random_state : int or None, default=0
@@ -137,14 +142,14 @@ class Options:
     relabel: str = _choice("confident", *RELABELLERS)
     count: str = _choice("rehearsal", *COUNTERS)
     geometry: str = _choice("auto", "auto", "direction", "distance")
-    alignment: float | None = _number(None, words=(None,))
+    alignment: float | str | None = _number("rows", words=("rows", None))
     unassigned: bool = _choice(True, True, False)
     update_known: bool = _choice(False, True, False)
     svi_steps: int = _number(300, low=1, whole=True)
     predictive: Predictive = _choice("plugin", "plugin", "student")
     metric: Metric = _choice("mahalanobis", "mahalanobis", "euclidean")
     log_determinant: bool = _choice(True, True, False)
-    head: str | None = _choice(None, "ridge", None)
+    head: str | None = _choice(None, "direction", "ridge", None)
     head_features: int = _number(3000, low=1, whole=True)
     dtype: str = _choice("float32", "float32", "float64")
     random_state: int | None = _number(0, low=0, whole=True, words=(None,))
@@ -157,6 +162,11 @@ class Options:
     def classifier(self) -> Classifier:
         """How rows are scored."""
         return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))
+
+    @property
+    def alignment_target(self) -> float | None:
+        """Target R of the paper's covariance alignment; None where it is not asked for."""
+        return None if self.alignment is None or isinstance(self.alignment, str) else float(self.alignment)
 
     def generator(self, *path: int) -> np.random.Generator:
         """Random numbers for one purpose; the same seed and purpose give the same numbers."""

@@ -25,6 +25,7 @@ from vbcgcd.bayes import (
     volume_ratio,
 )
 from vbcgcd.bayes.threads import one_thread
+from vbcgcd.discovery.balance import balance
 from vbcgcd.discovery.count import COUNTERS, CountProblem, given
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather
@@ -304,7 +305,8 @@ def fit_novel(
     Returns
     -------
     NovelFit
-        Its details hold the trace of each category (SVI) or the fraction ``tau`` of the path (alignment).
+        Its details hold the trace of each category (SVI), or the fraction ``tau`` of its statistics that
+        counts (alignment).
     """
     if weight.shape[1] == 0:
         return NovelFit(None, np.empty(0), np.empty(0), {}, weight)
@@ -316,10 +318,15 @@ def fit_novel(
     if options.inference == "svi":
         statistics, details["trace"] = _svi(rows, weight, knowledge, options, rng)
         counted = None
-    elif options.alignment is not None:
-        aligned = align(knowledge.prior, statistics, known, target=options.alignment)
+    elif options.alignment_target is not None:
+        aligned = align(knowledge.prior, statistics, known, target=options.alignment_target)
         statistics, details["tau"] = aligned.statistics, aligned.tau
         counted = weight * aligned.tau
+    if options.alignment == "rows":
+        tau = balance(rows, weight, statistics, knowledge)
+        if (tau < 1).any():
+            statistics, details["tau"] = statistics * tau, tau
+            counted = None if counted is None else counted * tau
     posterior = knowledge.posterior_of(statistics)
     return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details, counted)
 
@@ -332,8 +339,8 @@ def _svi(
     for k in range(weight.shape[1]):
         members = np.flatnonzero(weight[:, k])
         rule = None
-        if options.alignment is not None:
-            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.alignment)
+        if options.alignment_target is not None:
+            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.alignment_target)
         result = run_svi(
             knowledge.prior,
             rows[members].astype(np.float64),

@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 
 from vbcgcd.archive import read_archive
 from vbcgcd.bayes import STRUCTURES, Posterior
+from vbcgcd.bayes.linalg import diagonal_positions, packed_size
+from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.knowledge import KIND, VERSION, Knowledge, read_model, score
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError, VbcgcdError, reason_of
@@ -68,6 +70,8 @@ def check_knowledge(knowledge: Knowledge) -> None:
     d, dim = reducer.projection.shape
     if reducer.center.shape != (d,) or not 1 <= d <= WIDEST or dim != knowledge.posterior.dim:
         raise InputError("the shapes of projection and posteriors do not agree")
+    if isinstance(knowledge.head, DirectionHead):
+        _check_direction_head(knowledge.head, dim)
     if knowledge.prior.dim != dim or knowledge.prior.structure != knowledge.posterior.structure:
         raise InputError("prior and posteriors do not agree")
     numbers = [knowledge.temperature, knowledge.size_spread, knowledge.margin, knowledge.prior.kappa]
@@ -75,6 +79,14 @@ def check_knowledge(knowledge: Knowledge) -> None:
     if not all(isinstance(n, int | float) and np.isfinite(n) for n in numbers) or knowledge.temperature <= 0:
         raise InputError("its calibration is not finite")
     _check_answers(knowledge, d)
+
+
+def _check_direction_head(head: DirectionHead, dim: int) -> None:
+    _check_array("head factor", head.factor, 1)
+    if len(head.factor) != packed_size(dim) or not (head.factor[diagonal_positions(dim)] > 0).all():
+        raise InputError("its head does not fit its posteriors")
+    if not np.isfinite([head.weight, head.temperature]).all() or head.temperature <= 0:
+        raise InputError("its calibration is not finite")
 
 
 def _check_answers(knowledge: Knowledge, n_inputs: int) -> None:

@@ -53,7 +53,7 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         embedder_options : dict
             Further options of ``vbcgcd.embed.embedder``, such as ``device``.
         model : dict
-            Options of `CategoryDiscoverer`, except ``head``.
+            Options of `CategoryDiscoverer`; the only head is ``"direction"``.
         reject : float or None
             Share of items of known categories that ``predict`` may reject wrongly; None rejects nothing.
         names : {"auto", "number"}
@@ -173,9 +173,9 @@ def _check_model(value: Mapping[str, Any]) -> None:
             f"The model has no option {', '.join(map(repr, wrong))}; its options are {', '.join(options)}.",
             option="model",
         )
-    if Options(**value).head is not None:
+    if Options(**value).head == "ridge":
         raise InputError(
-            f"A workspace has no head, got head={value['head']!r}: its Gram matrix would be written with "
-            "every session. Leave head out, or use CategoryDiscoverer.",
+            "A workspace has no head 'ridge': its sums do not tell categories apart, so that none could be "
+            "split, dropped or taken back. Use 'direction', or CategoryDiscoverer.",
             option="model",
         )
