@@ -36,7 +36,7 @@ from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.strategies import one_hot
 from vbcgcd.discovery.watch import Watch
-from vbcgcd.discovery.worth import Stream
+from vbcgcd.discovery.worth import Known, Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
 from vbcgcd.validation import check_finite
@@ -129,7 +129,7 @@ class Knowledge:
 
     def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
         """The rows of a session with what its categories are judged by."""
-        return Stream(mixture, self.novelty, self.margin, rng)
+        return Stream(mixture, self.novelty, self.margin, rng, Known(self.posterior.mean, self.counts))
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors.

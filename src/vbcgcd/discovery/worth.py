@@ -44,6 +44,9 @@ Array = NDArray[Any]
 PICKED = 3.0
 #: Weights of the judge: the intercept, log margins of worth, found in the second pass.
 COMMON, WORTH, LATE = 2.0, 1.65, -1.5
+#: Weight of the log margins that tell it from the nearest known category, and from which to which they count:
+#: noise is not told from less, and more says no more.
+APART, APART_BOUNDS = 1.4, (0.07, 1.5)
 #: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
 SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.57, 0.43
 #: How clearly a single row belongs to a category is bounded.
@@ -65,7 +68,7 @@ LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["Evidence", "Stream", "Worth", "chance_of", "clearness", "worths"]
+__all__ = ["Evidence", "Known", "Stream", "Worth", "chance_of", "clearness", "worths"]
 
 
 class Worth(NamedTuple):
@@ -74,6 +77,13 @@ class Worth(NamedTuple):
     lost: Array
     rows: Array
     per_row: Array
+
+
+class Known(NamedTuple):
+    """Means of the known categories (K, D), and the rows of which each was taken (K,)."""
+
+    means: Array
+    counts: Array
 
 
 class Evidence(NamedTuple):
@@ -96,6 +106,8 @@ class Evidence(NamedTuple):
     chance : float
         The share that other novel categories would take from a category of its own: that of novel ones among
         all the others.
+    apart : array
+        Margins that tell it from the nearest known category.
     """
 
     worth: Array
@@ -105,6 +117,7 @@ class Evidence(NamedTuple):
     spread: float
     even: float = 0.0
     chance: float = 1.0
+    apart: Array | float = np.inf
 
     @property
     def log_odds(self) -> Array:
@@ -117,6 +130,7 @@ class Evidence(NamedTuple):
             + np.log(self.chance) * self.taken
             + size_weight * np.maximum(self.size, SMALLEST_SIZE)
             + (LATE + LATE_EVEN * self.even) * self.late
+            + APART * np.log(np.clip(self.apart, *APART_BOUNDS) / APART_BOUNDS[1])
         )
 
     @property
@@ -148,6 +162,7 @@ class Stream:
     novelty: Novelty
     margin: float
     rng: np.random.Generator
+    known: Known | None = None
 
     @property
     def chance(self) -> float:
@@ -208,7 +223,17 @@ class Stream:
             float(np.sqrt(self.labelled_variance)),
             even,
             _chance(len(rows), cool.known_similarity.shape[1]),
+            self._apart(cool, state),
         )
+
+    def _apart(self, cool: Mixture, state: MixtureState) -> Array:
+        """Margins that tell each novel category from the nearest known one, array (K,)."""
+        weight = cool.weight[:, None] * state.responsibility
+        counts = weight.sum(axis=0)
+        if self.known is None:
+            return np.full(len(counts), np.inf)
+        means = weight.T @ cool.rows / np.maximum(counts, 1e-9)[:, None]
+        return cool.geometry.gaps(means, counts, *self.known).min(axis=1) / self.margin
 
 
 def chance_of(n_rows: float, margin: float) -> float:
