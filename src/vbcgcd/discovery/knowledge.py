@@ -95,6 +95,8 @@ class Knowledge:
         A second opinion on the category of a row; None where the Gaussians decide alone.
     watch : Watch or None
         What is remembered of rows that came one by one; None where none did.
+    later : bool array (K,) or None
+        Whether each category came after the base session; None where none did.
     """
 
     reducer: Reducer
@@ -110,6 +112,12 @@ class Knowledge:
     reliability: Array | None = None
     head: Head | None = None
     watch: Watch | None = None
+    later: Array | None = None
+
+    @property
+    def came_later(self) -> Array:
+        """Whether each category came after the base session, bool array (K,)."""
+        return np.zeros(len(self.posterior), dtype=bool) if self.later is None else self.later
 
     @property
     def reliabilities(self) -> Array:
@@ -129,7 +137,8 @@ class Knowledge:
 
     def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
         """The rows of a session with what its categories are judged by."""
-        return Stream(mixture, self.novelty, self.margin, rng, Known(self.posterior.mean, self.counts))
+        known = Known(self.posterior.mean, self.counts, self.came_later)
+        return Stream(mixture, self.novelty, self.margin, rng, known)
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors.
@@ -188,6 +197,7 @@ class Knowledge:
             posterior=Posterior.concatenate([self.posterior, posterior]),
             reliability=np.concatenate([self.reliabilities, reliability]),
             head=head,
+            later=np.concatenate([self.came_later, np.ones(len(posterior), dtype=bool)]),
         )
 
     def absorbed(self, reduced: Array, codes: Array, weight: Array | None = None) -> Knowledge:
@@ -422,6 +432,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         arrays.get("reliability"),
         Head.from_arrays(arrays),
         Watch(**state["watch"]) if state.get("watch") else None,
+        arrays["births"] > 0,
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

@@ -6,8 +6,9 @@ be alike are no category: picking them out of N rows costs log N nats each, and 
 first ones. The unit of worth is the margin, which follows from how far apart the labelled categories are
 (`vbcgcd.discovery.calibrate`).
 
-Worth alone does not tell a category from a piece of one: the projection has never seen novel categories, and
-does not hold them together. So four things are weighed in a logistic regression, the *judge*:
+Worth alone does not tell a category from a piece of one, nor from one that comes back: the projection has
+never seen novel categories, and does not hold them together. So six things are weighed in a logistic
+regression, the *judge*:
 
 - the worth, in margins;
 - the share of its rows that would go to another novel category without it: those of a piece would, and those
@@ -15,7 +16,12 @@ does not hold them together. So four things are weighed in a logistic regression
 - its size beside the typical one of the session: a piece is smaller, and the more even the labelled
   categories are, the more that says;
 - whether it was found only in the second pass, among what the first left over: that speaks against it, the
-  more the surer the categories of the first pass are of one size.
+  more the surer the categories of the first pass are of one size;
+- how far its mean is from those of the known categories. What came back lies where a category lies that was
+  found before, however many rows it has; a labelled category next door says less, since the projection was
+  made to tell it apart;
+- how usual it is among known categories to be as near to each other as it is to a larger novel one: halves of
+  a category are nearer than two that have nothing to do with each other.
 
 The judge compares candidates: it asks whether one is the best that there is for its class. How often a kept
 category really stands for a class, so that its rows are named rightly, is its *reliability*. It follows from
@@ -27,6 +33,7 @@ dataset that was left out.
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -34,7 +41,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.geometry import Novelty
+from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.strategies import hard_labels
 
@@ -44,9 +51,13 @@ Array = NDArray[Any]
 PICKED = 3.0
 #: Weights of the judge: the intercept, log margins of worth, found in the second pass.
 COMMON, WORTH, LATE = 2.0, 1.65, -1.5
-#: Weight of the log margins that tell it from the nearest known category, and from which to which they count:
-#: noise is not told from less, and more says no more.
-APART, APART_BOUNDS = 1.4, (0.07, 1.5)
+#: Weights of the log margins that tell it from the nearest category that was found before, and from the
+#: nearest labelled one, and between which bounds they count: less is noise, and more says no more.
+FOUND_BEFORE, LABELLED, APART_BOUNDS = 1.7, 0.4, (0.07, 1.5)
+#: Weight of the log probability that a larger novel category is as near by chance, and the least probability.
+NEARNESS, LEAST_NEARNESS = 0.5, 0.01
+#: Known categories whose distances are looked at, at most, and the fewest of which anything can be said.
+MOST_PAIRED, FEWEST_PAIRED = 300, 4
 #: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
 SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.57, 0.43
 #: How clearly a single row belongs to a category is bounded.
@@ -80,10 +91,20 @@ class Worth(NamedTuple):
 
 
 class Known(NamedTuple):
-    """Means of the known categories (K, D), and the rows of which each was taken (K,)."""
+    """The known categories.
+
+    Attributes
+    ----------
+    means : array (K, D)
+    counts : array (K,)
+        Rows of which each mean was taken.
+    later : bool array (K,)
+        Whether each came after the base session, so that the projection has never seen it.
+    """
 
     means: Array
     counts: Array
+    later: Array
 
 
 class Evidence(NamedTuple):
@@ -106,8 +127,14 @@ class Evidence(NamedTuple):
     chance : float
         The share that other novel categories would take from a category of its own: that of novel ones among
         all the others.
-    apart : array
-        Margins that tell it from the nearest known category.
+    found_before : array
+        Margins that tell it from the nearest category that was found before.
+    labelled : array
+        Margins that tell it from the nearest category of the base session.
+    nearness : array
+        Probability that a larger novel category is as near as the nearest one is; 1 where there is none.
+    nearest : int array
+        Position of the nearest category that was found before; None or -1 where there is none.
     """
 
     worth: Array
@@ -117,11 +144,19 @@ class Evidence(NamedTuple):
     spread: float
     even: float = 0.0
     chance: float = 1.0
-    apart: Array | float = np.inf
+    found_before: Array | float = np.inf
+    labelled: Array | float = np.inf
+    nearness: Array | float = 1.0
+    nearest: Array | None = None
 
     @property
     def log_odds(self) -> Array:
         """Logarithm of the odds of being a category, whole and no piece of another, array (K,)."""
+        return self.log_odds_here + FOUND_BEFORE * self.log_apart
+
+    @property
+    def log_odds_here(self) -> Array:
+        """The same, were no category found before it in an earlier session, array (K,)."""
         uneven = min(self.spread / UNEVEN_LABELLED, 1.0)
         size_weight = SIZE_EVEN + (SIZE_UNEVEN - SIZE_EVEN) * uneven
         return np.asarray(
@@ -130,8 +165,21 @@ class Evidence(NamedTuple):
             + np.log(self.chance) * self.taken
             + size_weight * np.maximum(self.size, SMALLEST_SIZE)
             + (LATE + LATE_EVEN * self.even) * self.late
-            + APART * np.log(np.clip(self.apart, *APART_BOUNDS) / APART_BOUNDS[1])
+            + LABELLED * _log_apart(self.labelled)
+            + NEARNESS * self.log_nearness
         )
+
+    @property
+    def log_apart(self) -> Array:
+        """How near a category is that was found before, from 0, not near, down; array (K,)."""
+        return _log_apart(self.found_before)
+
+    @property
+    def log_nearness(self) -> Array:
+        """Log probability of its nearness to a larger one, less that which is usual; array (K,)."""
+        near = np.log(np.clip(self.nearness, LEAST_NEARNESS, 1.0))
+        # Were it chance, the probability would be uniform: its logarithm is -1 on average.
+        return np.asarray(np.where(np.asarray(self.nearness) < 1, near + 1, 0.0))
 
     @property
     def probability(self) -> Array:
@@ -156,6 +204,8 @@ class Stream:
     margin : float
         Unit of worth: nats for each row.
     rng : Generator
+    known : Known or None
+        The known categories; without them the judge does not know how near they are.
     """
 
     mixture: Mixture
@@ -223,17 +273,42 @@ class Stream:
             float(np.sqrt(self.labelled_variance)),
             even,
             _chance(len(rows), cool.known_similarity.shape[1]),
-            self._apart(cool, state),
+            *self._apart(cool, state),
         )
 
-    def _apart(self, cool: Mixture, state: MixtureState) -> Array:
-        """Margins that tell each novel category from the nearest known one, array (K,)."""
+    def _apart(self, cool: Mixture, state: MixtureState) -> tuple[Array, Array, Array, Array]:
+        """The last four of `Evidence`: what tells each from known categories and from each other."""
         weight = cool.weight[:, None] * state.responsibility
         counts = weight.sum(axis=0)
+        nowhere = np.full(len(counts), np.inf)
         if self.known is None:
-            return np.full(len(counts), np.inf)
-        means = weight.T @ cool.rows / np.maximum(counts, 1e-9)[:, None]
-        return cool.geometry.gaps(means, counts, *self.known).min(axis=1) / self.margin
+            return nowhere, nowhere, np.ones(len(counts)), np.full(len(counts), -1)
+        means, later = weight.T @ cool.rows / np.maximum(counts, LEAST_WORTH)[:, None], self.known.later
+        gaps = cool.geometry.gaps(means, counts, self.known.means, self.known.counts) / self.margin
+        before = np.where(later, gaps, np.inf)
+        nearest = np.where(later.any(), before.argmin(axis=1), -1)
+        labelled = np.where(later, np.inf, gaps).min(axis=1)
+        return before.min(axis=1), labelled, self._nearness(cool.geometry, means, counts), nearest
+
+    def _nearness(self, geometry: Geometry, means: Array, counts: Array) -> Array:
+        """Probability that one of the larger categories is as near as the nearest one is, array (K,)."""
+        rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")  # so many are larger
+        if not len(self.known_gaps):
+            return np.ones(len(counts))
+        gaps = geometry.gaps(means, counts, means, counts)
+        gaps = np.where(rank[None, :] < rank[:, None], gaps, np.inf).min(axis=1)
+        share = np.searchsorted(self.known_gaps, gaps) / len(self.known_gaps)
+        return np.where(rank > 0, 1 - (1 - share) ** rank, 1.0)
+
+    @functools.cached_property
+    def known_gaps(self) -> Array:
+        """Nats per row that tell pairs of known categories apart, rising; empty where they are few."""
+        if self.known is None or len(self.known.counts) < FEWEST_PAIRED:
+            return np.empty(0)
+        every = np.linspace(0, len(self.known.counts) - 1, min(MOST_PAIRED, len(self.known.counts)))
+        means, counts = self.known.means[every.astype(int)], self.known.counts[every.astype(int)]
+        gaps = self.mixture.geometry.gaps(means, counts, means, counts)
+        return np.sort(gaps[np.triu_indices(len(counts), 1)])
 
 
 def chance_of(n_rows: float, margin: float) -> float:
@@ -268,6 +343,11 @@ def clearness(responsibility: Array) -> Array:
     bounded = np.clip(responsibility[novel, labels[novel]].astype(np.float64), *CLEAR_BOUNDS)
     total = np.bincount(labels[novel], scipy.special.logit(bounded), minlength=responsibility.shape[1])
     return np.asarray(total / np.maximum(np.bincount(labels[novel], minlength=responsibility.shape[1]), 1))
+
+
+def _log_apart(margins: Array | float) -> Array:
+    """Logarithm of margins within their bounds, 0 at the upper one."""
+    return np.asarray(np.log(np.clip(margins, *APART_BOUNDS) / APART_BOUNDS[1]))
 
 
 def _chance(n_novel: int, n_known: int) -> float:

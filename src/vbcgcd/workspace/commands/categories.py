@@ -106,7 +106,7 @@ def split_draft(
     ]
     structure = knowledge.prior.structure
     posterior = knowledge.posterior_of(statistics_by_label(reduced, codes, n_parts, structure=structure))
-    after = replace(knowledge, posterior=posterior, reliability=None)
+    after = replace(knowledge, posterior=posterior, reliability=None, later=None)
     scores = score(after, batch.vectors, codes)
     table = assign(batch, scores, new_ids)
     retired = replace(whole, status="split", into=tuple(new_ids))
