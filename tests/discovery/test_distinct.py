@@ -43,7 +43,7 @@ def stream_of(rows, labels, batch, seed=0):
 
 
 def find(stream):
-    return complete(stream, first_pass(stream)[1])
+    return complete(stream, first_pass(stream)[1]).state
 
 
 def sizes_of(state):

@@ -20,8 +20,8 @@ regression, the *judge*:
 - how far its mean is from those of the known categories. What came back lies where a category lies that was
   found before, however many rows it has; a labelled category next door says less, since the projection was
   made to tell it apart;
-- how usual it is among known categories to be as near to each other as it is to a larger novel one: halves of
-  a category are nearer than two that have nothing to do with each other.
+- how near a larger novel one is, among the known categories: were the two unrelated, it could have any rank
+  in nearness, but the halves of a category lie side by side.
 
 The judge compares candidates: it asks whether one is the best that there is for its class. How often a kept
 category really stands for a class, so that its rows are named rightly, is its *reliability*. It follows from
@@ -33,7 +33,6 @@ dataset that was left out.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -56,8 +55,6 @@ COMMON, WORTH, LATE = 2.0, 1.65, -1.5
 FOUND_BEFORE, LABELLED, APART_BOUNDS = 1.7, 0.4, (0.07, 1.5)
 #: Weight of the log probability that a larger novel category is as near by chance, and the least probability.
 NEARNESS, LEAST_NEARNESS = 0.5, 0.01
-#: Known categories whose distances are looked at, at most, and the fewest of which anything can be said.
-MOST_PAIRED, FEWEST_PAIRED = 300, 4
 #: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
 SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.57, 0.43
 #: How clearly a single row belongs to a category is bounded.
@@ -288,27 +285,18 @@ class Stream:
         before = np.where(later, gaps, np.inf)
         nearest = np.where(later.any(), before.argmin(axis=1), -1)
         labelled = np.where(later, np.inf, gaps).min(axis=1)
-        return before.min(axis=1), labelled, self._nearness(cool.geometry, means, counts), nearest
+        return before.min(axis=1), labelled, self._nearness(cool.geometry, means, counts, gaps), nearest
 
-    def _nearness(self, geometry: Geometry, means: Array, counts: Array) -> Array:
-        """Probability that one of the larger categories is as near as the nearest one is, array (K,)."""
+    def _nearness(self, geometry: Geometry, means: Array, counts: Array, known_gaps: Array) -> Array:
+        """Probability that one of the larger categories is as near as the nearest one is, array (K,).
+
+        Were they unrelated, a larger one would have any rank among the known categories in nearness.
+        """
         rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")  # so many are larger
-        if not len(self.known_gaps):
-            return np.ones(len(counts))
-        gaps = geometry.gaps(means, counts, means, counts)
+        gaps = geometry.gaps(means, counts, means, counts) / self.margin
         gaps = np.where(rank[None, :] < rank[:, None], gaps, np.inf).min(axis=1)
-        share = np.searchsorted(self.known_gaps, gaps) / len(self.known_gaps)
+        share = ((known_gaps < gaps[:, None]).sum(axis=1) + 1) / (known_gaps.shape[1] + 1)
         return np.where(rank > 0, 1 - (1 - share) ** rank, 1.0)
-
-    @functools.cached_property
-    def known_gaps(self) -> Array:
-        """Nats per row that tell pairs of known categories apart, rising; empty where they are few."""
-        if self.known is None or len(self.known.counts) < FEWEST_PAIRED:
-            return np.empty(0)
-        every = np.linspace(0, len(self.known.counts) - 1, min(MOST_PAIRED, len(self.known.counts)))
-        means, counts = self.known.means[every.astype(int)], self.known.counts[every.astype(int)]
-        gaps = self.mixture.geometry.gaps(means, counts, means, counts)
-        return np.sort(gaps[np.triu_indices(len(counts), 1)])
 
 
 def chance_of(n_rows: float, margin: float) -> float:
