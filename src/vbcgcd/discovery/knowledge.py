@@ -432,7 +432,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         arrays.get("reliability"),
         Head.from_arrays(arrays),
         Watch(**state["watch"]) if state.get("watch") else None,
-        arrays["births"] > 0,
+        arrays["births"] > 0 if (arrays["births"] > 0).any() else None,
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

@@ -173,10 +173,9 @@ class Evidence(NamedTuple):
 
     @property
     def log_nearness(self) -> Array:
-        """Log probability of its nearness to a larger one, less that which is usual; array (K,)."""
-        near = np.log(np.clip(self.nearness, LEAST_NEARNESS, 1.0))
+        """Log probability of its nearness to a larger one, as far as it is less than usual; array (K,)."""
         # Were it chance, the probability would be uniform: its logarithm is -1 on average.
-        return np.asarray(np.where(np.asarray(self.nearness) < 1, near + 1, 0.0))
+        return np.asarray(np.minimum(np.log(np.maximum(self.nearness, LEAST_NEARNESS)) + 1, 0.0))
 
     @property
     def probability(self) -> Array:
