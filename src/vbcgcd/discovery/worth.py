@@ -162,7 +162,7 @@ class Evidence(NamedTuple):
             + np.log(self.chance) * self.taken
             + size_weight * np.maximum(self.size, SMALLEST_SIZE)
             + (LATE + LATE_EVEN * self.even) * self.late
-            + LABELLED * _log_apart(self.labelled)
+            + LABELLED * self.log_labelled
             + NEARNESS * self.log_nearness
         )
 
@@ -170,6 +170,11 @@ class Evidence(NamedTuple):
     def log_apart(self) -> Array:
         """How near a category is that was found before, from 0, not near, down; array (K,)."""
         return _log_apart(self.found_before)
+
+    @property
+    def log_labelled(self) -> Array:
+        """How near a category of the base session is, in the same way; array (K,)."""
+        return _log_apart(self.labelled)
 
     @property
     def log_nearness(self) -> Array:
