@@ -51,26 +51,43 @@ __all__ = ["Completed", "Returned", "complete", "first_pass", "of_number", "weak
 
 
 class Returned(NamedTuple):
-    """The category that each row comes back to, int array (N,), -1 for none, and how probably, array (N,)."""
+    """Rows of groups that turned out to be categories found before.
+
+    Attributes
+    ----------
+    category : int array (N,)
+        The category that each row comes back to; -1 for none.
+    probability : array (N,)
+        With which each row belongs to its group.
+    doubt : array (N,)
+        Probability that the group is a novel category after all.
+    """
 
     category: Array
     probability: Array
+    doubt: Array
 
     @classmethod
     def none(cls, n_rows: int) -> Returned:
         """No row comes back to any."""
-        return cls(np.full(n_rows, -1), np.zeros(n_rows))
+        return cls(np.full(n_rows, -1), np.zeros(n_rows), np.zeros(n_rows))
 
-    def at(self, category: int, probability: Array) -> Returned:
-        """With rows that belong this probably, array (N,), to what turned out to be a known category."""
+    def at(self, category: int, probability: Array, doubt: float = 0.0) -> Returned:
+        """With a group whose rows belong to it this probably, array (N,)."""
         better = (probability > 0.5) & (probability > self.probability)
         return Returned(
-            np.where(better, category, self.category), np.where(better, probability, self.probability)
+            np.where(better, category, self.category),
+            np.where(better, probability, self.probability),
+            np.where(better, doubt, self.doubt),
         )
 
     def of(self, rows: Array) -> Returned:
         """Only for these rows, bool array (N,)."""
-        return Returned(np.where(rows, self.category, -1), np.where(rows, self.probability, 0.0))
+        return Returned(
+            np.where(rows, self.category, -1),
+            np.where(rows, self.probability, 0.0),
+            np.where(rows, self.doubt, 0.0),
+        )
 
 
 class Completed(NamedTuple):
@@ -103,10 +120,10 @@ class _Found(NamedTuple):
             state = MixtureState(rest, cool.known_log_likelihood, 0.0, SHARE_BOUNDS[0])
         return self._replace(state=state, late=np.delete(self.late, k))
 
-    def recognised(self, k: int, category: int) -> _Found:
+    def recognised(self, k: int, category: int, doubt: float) -> _Found:
         """Knowing that one of them is a category that came back."""
         belongs = self.state.responsibility[:, k].astype(np.float64)
-        return self._replace(returned=self.returned.at(category, belongs))
+        return self._replace(returned=self.returned.at(category, belongs, doubt))
 
     @classmethod
     def nothing(cls, n_rows: int) -> _Found:
@@ -241,7 +258,7 @@ def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fal
         if surplus[k] >= 0:
             break
         if evidence.nearest is not None and surplus[k] >= evidence.log_odds[k] - evidence.log_odds_here[k]:
-            found = found.recognised(k, int(evidence.nearest[k]))
+            found = found.recognised(k, int(evidence.nearest[k]), float(evidence.probability[k]))
         found = found.without(cool, k)
     return found
 

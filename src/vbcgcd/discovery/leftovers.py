@@ -263,7 +263,8 @@ def _strangeness(here: SessionRows, discovery: Discovery, reliability: Array) ->
         scores = 1 - novelty.p_value(here.mixture.known_similarity[~novel].max(axis=1))
         weight = None if here.weight is None else here.weight[~novel]
         out[~novel] = novelty.strangeness(scores, novelty.stranger_share(scores, weight))
-    out[discovery.returned.category >= 0] = 0.0  # a row may be strange, but it is not alone
+    back = discovery.returned.category >= 0  # a row may be strange, but it is not alone
+    out[back] = discovery.returned.doubt[back]
     return out
 
 

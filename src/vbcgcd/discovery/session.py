@@ -159,7 +159,7 @@ def run_session(
         unassigned=int(unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
-        returned=_returned(discovery, labels),
+        returned=_returned(discovery, labels, ~unassigned),
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
         evidence=evidence,
@@ -223,9 +223,9 @@ def _discover(
     return Discovery(responsibility, teaching, share, curve, returned.of(~is_novel(responsibility)))
 
 
-def _returned(discovery: Discovery, labels: Array) -> dict[Any, int]:
-    """Rows that came back as a group to each category that was found before."""
-    category = discovery.returned.category
+def _returned(discovery: Discovery, labels: Array, assigned: Array) -> dict[Any, int]:
+    """Assigned rows that came back as a group to each category that was found before."""
+    category = discovery.returned.of(assigned).category
     places, counts = np.unique(category[category >= 0], return_counts=True)
     return dict(zip(labels[places].tolist(), counts.tolist(), strict=True))
 
