@@ -56,7 +56,7 @@ FOUND_BEFORE, LABELLED, APART_BOUNDS = 1.7, 0.4, (0.07, 1.5)
 #: Weight of the log probability that a larger novel category is as near by chance, and the least probability.
 NEARNESS, LEAST_NEARNESS = 0.5, 0.01
 #: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
-SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.8, 0.6
+SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.57, 0.43
 #: How clearly a single row belongs to a category is bounded.
 CLEAR_BOUNDS = (0.02, 0.999)
 #: Found in the second pass, where the first surely found categories of one size.
