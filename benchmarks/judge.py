@@ -4,9 +4,10 @@ VBCGCD_DATA=... python benchmarks/judge.py --seeds 2
 
 Candidates are all categories that a session weighs on its way to its answer. A candidate is right if its
 largest class is a novel one and no other candidate holds more rows of it. Earlier sessions have taught what
-they should have, so that mistakes do not pile up. The weights in `vbcgcd.discovery.worth` are those of two
-seeds, rounded; two that keep even categories whole (size and late, both "even") were raised by hand, and so
-was that of the share of rows that others would take, to the 1 that it has in theory.
+they should have, so that mistakes do not pile up; in every other session of one stream, classes of earlier
+ones come back. The weights in `vbcgcd.discovery.worth` are those of two seeds, rounded; two that keep even
+categories whole (size and late, both "even") were raised by hand, and so was that of the share of rows that
+others would take, to the 1 that it has in theory.
 
 Reliability is judged on whole streams, where mistakes do pile up: a category that was kept is right if it
 hits a class.
@@ -46,6 +47,9 @@ SHAPES = (
     StreamShape("large", MIXED, labels=(400, 400), sizes=(400, 400), used_share=0.8, known_share=0.3),
     StreamShape("few labels", MIXED, labels=(5, 5), sizes=(5, 100)),
     StreamShape("small", MIXED, labels=(20, 60), sizes=(8, 30), known_share=0.7),
+    StreamShape(
+        "returning", ("mixed", *("returning",) * 4), labels=(10, 100), sizes=(5, 200), used_share=0.5
+    ),
 )
 
 
@@ -60,7 +64,17 @@ def shapes_of(n_classes: int) -> tuple[StreamShape, ...]:
 EVERY = 2
 #: Candidates of fewer rows are not judged.
 FEWEST_ROWS = 3
-COLUMNS = ("worth", "taken x log chance", "size, even", "size, uneven", "late", "late, even")
+COLUMNS = (
+    "worth",
+    "taken x log chance",
+    "size, even",
+    "size, uneven",
+    "late",
+    "late, even",
+    "found before",
+    "labelled",
+    "nearness",
+)
 #: Streams on which reliability is judged.
 STREAM_NAMES = ("uneven", "stream", "stream-even")
 
@@ -84,11 +98,12 @@ class Observed(CountProblem):
     @functools.cached_property
     def stream(self) -> Recording:
         """The stream that keeps it."""
-        return Recording(self.mixture, self.knowledge.novelty, self.knowledge.margin, self.rng)
+        stream = self.knowledge.stream(self.mixture, self.rng)
+        return Recording(stream.mixture, stream.novelty, stream.margin, stream.rng, stream.known)
 
 
 class Candidates(NamedTuple):
-    """What the judge weighs (M, 6), whether each is right, and the weight of each: sessions count alike."""
+    """What the judge weighs (M, 9), whether each is right, and the weight of each: sessions count alike."""
 
     evidence: np.ndarray
     right: np.ndarray
@@ -134,7 +149,8 @@ def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None
         size = np.maximum(evidence.size, SMALLEST_SIZE)
         late = evidence.late * evidence.even
         taken = evidence.taken * np.log(evidence.chance)
-        columns = (evidence.worth, taken, size * (1 - uneven), size * uneven, evidence.late, late)
+        near = (evidence.log_apart, evidence.log_labelled, evidence.log_nearness)
+        columns = (evidence.worth, taken, size * (1 - uneven), size * uneven, evidence.late, late, *near)
         weighed.append(np.column_stack(columns)[judged])
         right.append((first & (largest >= len(knowledge.posterior)))[judged])
     if not weighed or not sum(map(len, weighed)):

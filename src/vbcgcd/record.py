@@ -137,6 +137,8 @@ class SessionRecord(Tabular):
         yet, of which only statistics are kept.
     grown : mapping of category -> int
         Novel categories that grew from a seedling, and the session in which it began.
+    returned : mapping of category -> int
+        Categories found in earlier sessions that came back as a group, which was recognised, and its rows.
     warnings : tuple of str
         What the labelled rows are too few to judge, in words.
     novel_share : float or None
@@ -217,6 +219,7 @@ class SessionRecord(Tabular):
     unassigned: int = 0
     seedlings: tuple[int, ...] = ()
     grown: Mapping[Any, int] = field(default_factory=dict)
+    returned: Mapping[Any, int] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     novel_share: float | None = None
     evidence: float | None = None
@@ -318,6 +321,7 @@ class SessionRecord(Tabular):
                 "novel": {_category(key): name for key, name in values["novel"].items()},
                 "counts": {_category(key): int(n) for key, n in values["counts"].items()},
                 "grown": {_category(key): int(n) for key, n in values.get("grown", {}).items()},
+                "returned": {_category(key): int(n) for key, n in values.get("returned", {}).items()},
                 "count": _curve(values.get("count")),
                 "seedlings": tuple(values.get("seedlings", ())),
                 "warnings": tuple(values.get("warnings", ())),

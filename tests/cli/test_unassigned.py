@@ -12,7 +12,7 @@ def words(result):
 @pytest.fixture
 def left(run, leave, letters):
     """Texts of which a second session left six unassigned, with seedlings of five and three items."""
-    leave(6, [3, 5], grown=True)
+    leave(6, [3, 5], grown=True, returned={0: 4})
     texts = [f"{word} {word} on tuesday {i}" for word in ("card", "rain") for i in range(12)]
     (letters.parent / "tuesday.csv").write_text("text\n" + "\n".join(texts) + "\n")
     return run("discover", "../tuesday.csv", "--n-novel", 1)
@@ -23,11 +23,13 @@ def test_discover_says_what_it_left_and_where_to_look(left, run_json):
     assert "6 items are unassigned" in page
     assert "2 seedlings wait for more items (3 and 5 so far)" in page
     assert "grew from a seedling" in page
+    assert "1 category found earlier came back: #0 (4)." in page
     assert WARNING in page
     assert "vbcgcd unassigned" in page
     record = run_json("sessions")["sessions"][-1]
     assert (record["unassigned"], record["seedlings"], record["warnings"]) == (6, [3, 5], [WARNING])
     assert list(record["grown"].values()) == [1]
+    assert record["returned"] == {"0": 4}
 
 
 def test_json_of_discover_has_the_same_facts(run_json, leave, letters):

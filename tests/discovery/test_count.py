@@ -4,7 +4,7 @@ import pytest
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import log_evidence, posterior_of, statistics_by_label
 from vbcgcd.discovery import count as count_module
-from vbcgcd.discovery.count import COUNTERS
+from vbcgcd.discovery.count import COUNTERS, Counted
 from vbcgcd.discovery.search import CategoryPrice, Path
 from vbcgcd.record import CountCurve
 
@@ -175,7 +175,7 @@ def test_rows_without_weight_do_not_count(count):
 @pytest.mark.parametrize("count", COUNTERS)
 def test_nothing_found_leaves_the_categories_as_they_were(small, state_of, count, monkeypatch):
     def none(problem):
-        return CountCurve(count, (0,), (0.0,), 0), None
+        return Counted(CountCurve(count, (0,), (0.0,), 0), None)
 
     monkeypatch.setitem(COUNTERS, count, none)
     model = CategoryDiscoverer(count=count, n_components=12).fit(small.rows, small.labels)

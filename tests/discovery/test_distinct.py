@@ -5,6 +5,7 @@ from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery.distinct import (
     FEWEST_ROWS,
     SEEDLING_ROWS,
+    Returned,
     _choose,
     _Removal,
     complete,
@@ -14,6 +15,7 @@ from vbcgcd.discovery.distinct import (
 )
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.strategies import hard_labels
+from vbcgcd.record import SessionRecord
 
 DIM, N_KNOWN, UNEVEN = 16, 8, (90, 90, 20, 12)
 
@@ -43,7 +45,7 @@ def stream_of(rows, labels, batch, seed=0):
 
 
 def find(stream):
-    return complete(stream, first_pass(stream)[1])
+    return complete(stream, first_pass(stream)[1]).state
 
 
 def sizes_of(state):
@@ -173,3 +175,64 @@ def test_badly_explained_rows_of_no_weight_are_left_alone():
     model = CategoryDiscoverer().fit(rows, labels)
     record = model.discover(batch, sample_weight=np.where(truth < 0, 0.0, 1.0))
     assert record.n_novel == 1
+
+
+RETURNING = 3
+
+
+class Weeks:
+    """Known categories, and three that are found in the first batch and are most of the second."""
+
+    def __init__(self, seed, *, dim=32, **options):
+        self.rng = np.random.default_rng(seed)
+        self.centres = 0.8 * self.rng.normal(size=(12 + RETURNING, dim))
+        labels = np.repeat(np.arange(12), 20)
+        self.model = CategoryDiscoverer(**options).fit(self.draw(labels), labels)
+
+    def draw(self, labels):
+        return self.centres[labels] + self.rng.normal(size=(len(labels), self.centres.shape[1]))
+
+    def batch(self, known, novel):
+        """So many rows of each known category and of each of the other three, and the truth."""
+        truth = np.repeat(np.arange(12 + RETURNING), [known] * 12 + [novel] * RETURNING)
+        return self.draw(truth), truth
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_categories_that_were_found_before_are_recognised_when_they_come_back(seed):
+    weeks = Weeks(seed)
+    model = weeks.model
+    rows, truth = weeks.batch(5, 25)
+    first = model.discover(rows)
+    assert first.n_novel == RETURNING
+    assert first.returned == {}
+    before = model.knowledge_.posterior
+    rows, truth = weeks.batch(3, 40)
+    second = model.discover(rows)
+    assert second.novel == {}
+    assert set(second.returned) <= set(first.novel)
+    assert sum(second.returned.values()) >= 60
+    assert all(second.counts[label] >= rows for label, rows in second.returned.items())
+    after = model.knowledge_.posterior  # they are assigned, and teach nothing
+    np.testing.assert_array_equal(after.mean, before.mean)
+    np.testing.assert_array_equal(after.factor, before.factor)
+    for label in second.returned:
+        classes, counts = np.unique(truth[second.labels_ == label], return_counts=True)
+        assert classes[counts.argmax()] >= 12
+        assert counts.max() >= 30
+    assert SessionRecord.from_json(second.as_json()).returned == second.returned
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_without_that_evidence_they_would_be_found_again(seed, monkeypatch):
+    monkeypatch.setattr("vbcgcd.discovery.worth.FOUND_BEFORE", 0.0)
+    weeks = Weeks(seed)
+    weeks.model.discover(weeks.batch(5, 25)[0])
+    assert weeks.model.discover(weeks.batch(3, 40)[0]).n_novel == RETURNING
+
+
+def test_rows_come_back_to_one_category_each_and_only_where_they_are_likely():
+    returned = Returned.none(4).at(2, np.array([0.9, 0.6, 0.4, 0.0])).at(3, np.array([0.8, 0.7, 0.2, 0.0]))
+    assert returned.category.tolist() == [2, 3, -1, -1]
+    assert returned.probability.tolist() == [0.9, 0.7, 0.0, 0.0]
+    assert returned.of(np.array([False, True, True, True])).category.tolist() == [-1, 3, -1, -1]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -7,7 +9,9 @@ from support import mixture_of, rays
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.worth import (
+    APART_BOUNDS,
     COMMON,
+    FOUND_BEFORE,
     LATE,
     LATE_EVEN,
     PICKED,
@@ -19,6 +23,7 @@ from vbcgcd.discovery.worth import (
     SURE_JUDGE,
     WORTH,
     Evidence,
+    Known,
     Stream,
     clearness,
     worths,
@@ -229,3 +234,57 @@ def test_reliability_follows_from_the_judge_and_from_clearness():
     responsibility = np.array([[0.9], [0.7], [0.0]])
     odds = SURE + SURE_JUDGE * COMMON + SURE_CLEAR * np.log([0.9 / 0.1, 0.7 / 0.3]).mean()
     np.testing.assert_allclose(found.reliability(responsibility), 1 / (1 + np.exp(-odds)))
+
+
+def gathered(known, later, second=(0.0, 1.0)):
+    """Evidence of two groups on the axes 1 and 2, or a mix of them; known categories lie on others."""
+    axes = np.eye(64)
+    mixture, state = pair(0.0)
+    rows = np.repeat([axes[1], second[0] * axes[1] + second[1] * axes[2]], [24, 16], axis=0)
+    rows = rows + 0.02 * np.random.default_rng(0).normal(size=rows.shape)
+    means = np.array([axes[i] for i in known])
+    mixture = Mixture.of(rows, means, Geometry("direction", 20.0))
+    responsibility = np.repeat(np.eye(2), [24, 16], axis=0).astype(np.float32)
+    stream = replace(
+        stream_of(mixture), known=Known(means, np.full(len(known), 30.0), np.array(later, dtype=bool))
+    )
+    return stream.evidence(mixture, state._replace(responsibility=responsibility), np.zeros(2, dtype=bool))
+
+
+def test_margins_tell_how_far_known_categories_are():
+    found = gathered([1, 5, 6], [True, False, True])
+    np.testing.assert_allclose(found.found_before, [0.0, 5.0], atol=0.3)  # 20 nats, a margin is 4
+    np.testing.assert_allclose(found.labelled, [5.0, 5.0], atol=0.3)
+    assert found.nearest[0] == 0
+    assert found.nearest[1] in (0, 2)
+
+
+def test_what_lies_where_a_category_was_found_before_is_that_category():
+    found = gathered([1, 5, 6], [True, False, True])
+    low, high = APART_BOUNDS
+    drop = found.log_odds_here - found.log_odds
+    np.testing.assert_allclose(drop, [FOUND_BEFORE * np.log(high / low), 0.0])
+
+
+def test_a_labelled_category_next_door_says_less():
+    before, labelled = (gathered([1, 5, 6], [later, False, False]).log_odds[0] for later in (True, False))
+    clear = gathered([4, 5, 6], [False, False, False]).log_odds[0]
+    assert before < labelled < clear
+    assert gathered([1, 5, 6], [False] * 3).nearest.tolist() == [-1, -1]
+
+
+def test_a_half_is_nearer_to_the_other_than_known_categories_are():
+    known = [10 + i for i in range(20)]
+    whole, half = gathered(known, [False] * 20), gathered(known, [False] * 20, second=(0.8, 0.6))
+    assert half.nearness.tolist() == pytest.approx([1.0, 1 / 21])
+    assert whole.nearness[0] == 1.0
+    assert half.log_nearness[1] == pytest.approx(np.log(1 / 21) + 1)
+    unrelated = Evidence(0.0, 0.0, 0.0, False, 0.0, nearness=0.5)
+    assert unrelated.log_nearness == 0  # what is not unusual says nothing
+
+
+def test_without_known_categories_nothing_is_near():
+    found = evidence_of(*pair(0.5))
+    assert np.isinf(found.found_before).all()
+    assert found.log_odds.tolist() == found.log_odds_here.tolist()
+    assert found.nearness.tolist() == [1.0, 1.0]

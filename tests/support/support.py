@@ -126,11 +126,11 @@ def mixture_of(rows, means, kind="direction", sharpness=30.0, **options):
 WARNING = "The labels are too few to judge the number of categories."
 
 
-def leaving(n_unassigned, sizes, *, grown=False):
+def leaving(n_unassigned, sizes, *, grown=False, returned=None):
     """A `run_session` that leaves the first rows unassigned and has seedlings of these sizes.
 
     With ``grown``, the first novel category grew from a seedling of the session before. No size leaves no
-    seedlings, and None leaves those that there were.
+    seedlings, and None leaves those that there were. ``returned`` are rows of categories that came back.
     """
 
     def session(rows, knowledge, options, **arguments):
@@ -151,6 +151,7 @@ def leaving(n_unassigned, sizes, *, grown=False):
             unassigned=n_unassigned,
             seedlings=() if seedlings is None else tuple(round(n) for n in seedlings.rows.tolist()),
             grown=dict.fromkeys(list(record.novel)[:1], arguments["session"] - 1) if grown else {},
+            returned=returned or {},
             warnings=(WARNING,),
             lessons_=None,
         )

@@ -11,13 +11,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
-from vbcgcd.discovery.distinct import complete, first_pass, of_number
+from vbcgcd.discovery.distinct import Returned, complete, first_pass, of_number
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
@@ -46,7 +46,7 @@ MERGE_STEPS = 30
 #: Rows and largest number that "silhouette" looks at, and the novelty from which a row takes part.
 SILHOUETTE_ROWS, SILHOUETTE_MOST, SILHOUETTE_NOVELTY = 2000, 60, 0.5
 
-__all__ = ["COUNTERS", "CountProblem", "Counter", "given"]
+__all__ = ["COUNTERS", "CountProblem", "Counted", "Counter", "given"]
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,25 @@ class CountProblem:
         return np.asarray(self.known_density().max(axis=1))
 
 
-Counter = Callable[[CountProblem], tuple[CountCurve, MixtureState | None]]
+class Counted(NamedTuple):
+    """A score curve, a mixture to start from, if any, and rows of categories that came back, if it says."""
+
+    curve: CountCurve
+    state: MixtureState | None
+    returned: Returned | None = None
 
 
-def rehearsal(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+Counter = Callable[[CountProblem], Counted]
+
+
+def rehearsal(problem: CountProblem) -> Counted:
     """Those that are worth more than the rehearsed price, and small ones, as far as they are probable."""
     curve, state = _first_pass(problem)
     if problem.knowledge.novelty.geometry.within is None:  # a model of release 0.1.0
-        return curve, state
-    state = complete(problem.stream, state)
-    return curve._replace(chosen=0 if state is None else state.responsibility.shape[1]), state
+        return Counted(curve, state)
+    state, returned = complete(problem.stream, state)
+    number = 0 if state is None else state.responsibility.shape[1]
+    return Counted(curve._replace(chosen=number), state, returned)
 
 
 def given(problem: CountProblem, number: int) -> MixtureState:
@@ -165,7 +174,7 @@ def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path
         crowd = min(max(int(NEXT_CROWDING * chosen) + 2, crowd + 1), most)
 
 
-def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+def evidence(problem: CountProblem) -> Counted:
     """The number at which the evidence of novel posteriors plus the density of known rows is highest."""
     evidences: dict[int, float] = {}
 
@@ -182,7 +191,7 @@ def evidence(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     numbers = np.array(sorted(evidences))
     scores = np.array([evidences[k] for k in numbers.tolist()])
     chosen = int(numbers[scores >= scores.max() - SAME_EVIDENCE][0])
-    return _curve_of("evidence", numbers, scores, chosen), path.states.get(chosen)
+    return Counted(_curve_of("evidence", numbers, scores, chosen), path.states.get(chosen))
 
 
 def _statistics(problem: CountProblem, labels: Array, size: int) -> Statistics:
@@ -202,7 +211,7 @@ def _assignment_evidence(problem: CountProblem, state: MixtureState) -> float:
     return novel + float(problem.mixture.weight[labels < 0] @ problem.best_known[labels < 0])
 
 
-def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+def merge(problem: CountProblem) -> Counted:
     """Over-cluster, drop clusters that known categories explain better, merge pairs that fit as one."""
     mixture, n_rows = cooled(problem.mixture), len(problem.rows)
     crowd = min(max(FIRST_CROWD, int(np.sqrt(n_rows))), max(1, n_rows // ROWS_PER_CATEGORY))
@@ -230,7 +239,7 @@ def merge(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
             ratio[pair] = _ratio(problem, parts, values, *pair)
         numbers.append(numbers[-1] - 1)
         scores.append(scores[-1] + best)
-    return _curve_of("merge", numbers[::-1], scores[::-1], numbers[-1]), None
+    return Counted(_curve_of("merge", numbers[::-1], scores[::-1], numbers[-1]), None)
 
 
 def _pairs(size: int) -> list[tuple[int, int]]:
@@ -242,7 +251,7 @@ def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], 
     return float(_evidence_of(problem, parts[i] + parts[j])[0]) - values[i] - values[j]
 
 
-def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
+def silhouette(problem: CountProblem) -> Counted:
     """The number of k-means clusters of rows that look novel with the best silhouette (as in the paper)."""
     from sklearn.cluster import KMeans
     from sklearn.metrics import silhouette_score
@@ -254,14 +263,14 @@ def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     most = min(SILHOUETTE_MOST, len(np.unique(rows, axis=0)) - 1)
     if most < 2:
         chosen = min(1, len(rows))
-        return _curve_of("silhouette", [chosen], [0.0], chosen), None
+        return Counted(_curve_of("silhouette", [chosen], [0.0], chosen), None)
     candidates = np.unique(np.geomspace(2, most, CANDIDATES).round().astype(int))
     scores = []
     for k in candidates.tolist():
         labels = KMeans(k, n_init=2, random_state=seed).fit_predict(rows)
         scores.append(float(silhouette_score(rows, labels)) if len(np.unique(labels)) > 1 else -1.0)
     chosen = int(candidates[int(np.argmax(scores))])
-    return _curve_of("silhouette", candidates, scores, chosen), None
+    return Counted(_curve_of("silhouette", candidates, scores, chosen), None)
 
 
 def _curve_of(method: str, candidates: Any, scores: Any, chosen: int) -> CountCurve:

@@ -3,7 +3,8 @@
 The first pass finds the large ones, by a rehearsed price (`vbcgcd.discovery.count`) or, where there is none,
 by removing the least valuable category from a crowd, one after the other. The second looks among the rows
 that are still badly explained: it finds the small ones. The least probable is removed and its rows go
-elsewhere, one after the other, until all that are left are probable enough. Groups that are worth
+elsewhere, one after the other, until all that are left are probable enough. One that is removed only because
+a category that was found before lies where it lies is that category, come back. Groups that are worth
 less, but more than chance, are left over for seedlings.
 """
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
 from vbcgcd.discovery.strategies import hard_labels
-from vbcgcd.discovery.worth import Stream, Worth, worths
+from vbcgcd.discovery.worth import Evidence, Stream, Worth, worths
 from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
@@ -35,7 +36,7 @@ UNEXPLAINED, FEWEST_UNEXPLAINED = 0.8, 6
 CANDIDATE_WORTH = 0.4
 #: A real category that is kept is worth a whole one; a piece that is kept costs its share of the rows of the
 #: other. So a category of n rows is kept from odds of this many times n / (n + typical n) on.
-ODDS = 1.33
+ODDS = 0.9
 #: If the first pass found none, or there is only one, there may be nothing to find: these odds are needed of
 #: one that the first pass found, and of one that it did not.
 ODDS_ALONE, ODDS_LATE_ALONE = 8.0, 4.0
@@ -46,14 +47,64 @@ FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.9, 3
 
-__all__ = ["complete", "first_pass", "of_number", "weak_groups"]
+__all__ = ["Completed", "Returned", "complete", "first_pass", "of_number", "weak_groups"]
+
+
+class Returned(NamedTuple):
+    """Rows of groups that turned out to be categories found before.
+
+    Attributes
+    ----------
+    category : int array (N,)
+        The category that each row comes back to; -1 for none.
+    probability : array (N,)
+        With which each row belongs to its group.
+    doubt : array (N,)
+        Probability that the group is a novel category after all.
+    """
+
+    category: Array
+    probability: Array
+    doubt: Array
+
+    @classmethod
+    def none(cls, n_rows: int) -> Returned:
+        """No row comes back to any."""
+        return cls(np.full(n_rows, -1), np.zeros(n_rows), np.zeros(n_rows))
+
+    def at(self, category: int, probability: Array, doubt: float = 0.0) -> Returned:
+        """With a group whose rows belong to it this probably, array (N,)."""
+        better = (probability > 0.5) & (probability > self.probability)
+        return Returned(
+            np.where(better, category, self.category),
+            np.where(better, probability, self.probability),
+            np.where(better, doubt, self.doubt),
+        )
+
+    def of(self, rows: Array) -> Returned:
+        """Only for these rows, bool array (N,)."""
+        return Returned(
+            np.where(rows, self.category, -1),
+            np.where(rows, self.probability, 0.0),
+            np.where(rows, self.doubt, 0.0),
+        )
+
+
+class Completed(NamedTuple):
+    """The novel categories, None if there are none, and the rows of categories that came back."""
+
+    state: MixtureState | None
+    returned: Returned
 
 
 class _Found(NamedTuple):
-    """Categories found so far, which of them the second pass found, and how even those of the first are."""
+    """Categories found so far, which of them the second pass found, how even those of the first are, and the
+    rows of categories that came back.
+    """
 
     state: MixtureState
     late: Array
+    returned: Returned
     even: float = 0.0
 
     @property
@@ -63,8 +114,21 @@ class _Found(NamedTuple):
     def without(self, cool: Mixture, k: int) -> _Found:
         """Without one of them; its rows go elsewhere."""
         rest = np.delete(self.state.responsibility, k, axis=1)
-        state = cool.em(rest, self.state.share, REFIT_STEPS)
+        if rest.shape[1]:
+            state = cool.em(rest, self.state.share, REFIT_STEPS)
+        else:
+            state = MixtureState(rest, cool.known_log_likelihood, 0.0, SHARE_BOUNDS[0])
         return self._replace(state=state, late=np.delete(self.late, k))
+
+    def recognised(self, k: int, category: int, doubt: float) -> _Found:
+        """Knowing that one of them is a category that came back."""
+        belongs = self.state.responsibility[:, k].astype(np.float64)
+        return self._replace(returned=self.returned.at(category, belongs, doubt))
+
+    @classmethod
+    def nothing(cls, n_rows: int) -> _Found:
+        state = MixtureState(np.zeros((n_rows, 0), np.float32), 0.0, 0.0, SHARE_BOUNDS[0])
+        return cls(state, np.zeros(0, dtype=bool), Returned.none(n_rows))
 
 
 class _Removal(NamedTuple):
@@ -83,14 +147,15 @@ def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
     return curve, _of_size(cool, path, chosen) if chosen else None
 
 
-def complete(stream: Stream, state: MixtureState | None) -> MixtureState | None:
-    """The probable categories of a first pass, and the small ones that it missed; None if there are none."""
+def complete(stream: Stream, state: MixtureState | None) -> Completed:
+    """The probable categories of a first pass, and the small ones that it missed."""
     cool = cooled(stream.mixture).corrected()
     first = _second_opinion(stream, cool, _first_found(stream, cool, state))
-    found = _with_candidates(stream, cool, first)
-    if found is not None:
-        found = _probable(stream, cool, found, alone=first is None)
-    return None if found is None else _finished(stream.mixture, found.state)
+    found = _probable(stream, cool, _with_candidates(stream, cool, first), alone=not first.number)
+    if not found.number:
+        return Completed(None, found.returned)
+    finished = _finished(stream.mixture, found.state)
+    return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0))
 
 
 def of_number(stream: Stream, state: MixtureState | None, number: int) -> MixtureState:
@@ -109,12 +174,12 @@ def of_number(stream: Stream, state: MixtureState | None, number: int) -> Mixtur
     """
     mixture, cool = stream.mixture, cooled(stream.mixture).corrected()
     found = _first_found(stream, cool, state)
-    sizes = np.zeros(0) if found is None else _sizes(cool, found.state)
+    sizes = _sizes(cool, found.state)
     if stream.unevenness(sizes) >= 0.5:
         found = _with_candidates(stream, cool, found, number - len(sizes))
-        while found is not None and found.number > number:
-            found = found.without(cool, int(_surplus(stream, cool, found).argmin()))
-    if found is None or found.number != number:
+        while found.number > number:
+            found = found.without(cool, int(_surplus(stream, cool, found)[0].argmin()))
+    if found.number != number:
         return _finished(mixture, search(mixture, number, stream.rng, finish=False))
     return _finished(mixture, found.state)
 
@@ -147,29 +212,30 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     return members, Worth(*(values[enough] for values in worth))
 
 
-def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None) -> _Found | None:
+def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None) -> _Found:
     """The probable categories of a first pass, improved by a search."""
+    nothing = _Found.nothing(len(cool.rows))
     if state is None:
-        return None
+        return nothing
     number = state.responsibility.shape[1]
     state = search(stream.mixture, number, stream.rng, state, finish=False)
-    found = _probable(stream, cool, _Found(state, np.zeros(number, dtype=bool)))
-    return None if found is None else found._replace(even=stream.evenness(_sizes(cool, found.state)))
+    found = _probable(stream, cool, nothing._replace(state=state, late=np.zeros(number, dtype=bool)))
+    return found._replace(even=stream.evenness(_sizes(cool, found.state)))
 
 
-def _second_opinion(stream: Stream, cool: Mixture, first: _Found | None) -> _Found | None:
+def _second_opinion(stream: Stream, cool: Mixture, first: _Found) -> _Found:
     """What the other way to a first pass finds, where the price lets hardly any pass and it finds more."""
-    if first is not None and first.number > 1:
+    if first.number > 1:
         return first
     other = _first_found(stream, cool, first_pass(stream)[1])
-    if other is None or (first is not None and other.number < CLEARLY_MORE):
+    if not other.number or (first.number and other.number < CLEARLY_MORE):
         return first
     return other
 
 
-def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_least: int = 0) -> _Found | None:
+def _with_candidates(stream: Stream, cool: Mixture, found: _Found, at_least: int = 0) -> _Found:
     """With groups of rows that are still badly explained: candidates of the second pass."""
-    rest = _unexplained(stream, cool, None if found is None else found.state, UNEXPLAINED)
+    rest = _unexplained(stream, cool, found.state if found.number else None, UNEXPLAINED)
     if rest is None:
         return found
     rows, part, path = rest
@@ -179,27 +245,28 @@ def _with_candidates(stream: Stream, cool: Mixture, found: _Found | None, at_lea
         return found
     extra = np.zeros((len(cool.rows), chosen), np.float32)
     extra[rows] = _of_size(part, path, chosen).responsibility
-    late, even = np.ones(chosen, dtype=bool), 0.0
-    if found is not None:
-        others = found.state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
-        extra, late = np.hstack([others, extra]), np.concatenate([found.late, late])
-        even = found.even
-    return _Found(cool.em(extra, _share(cool, extra), JOINT_STEPS), late, even)
+    others = found.state.responsibility * (1 - extra.sum(axis=1, keepdims=True))
+    every, late = np.hstack([others, extra]), np.concatenate([found.late, np.ones(chosen, dtype=bool)])
+    return found._replace(state=cool.em(every, _share(cool, every), JOINT_STEPS), late=late)
 
 
-def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> _Found | None:
-    """Without those that are improbable, the least probable removed first; None if none is left."""
-    while True:
-        surplus = _surplus(stream, cool, found, alone=alone)
-        if surplus.min() >= 0:
-            return found
-        if found.number == 1:
-            return None
-        found = found.without(cool, int(surplus.argmin()))
+def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> _Found:
+    """Without those that are improbable, the least probable removed first."""
+    while found.number:
+        surplus, evidence = _surplus(stream, cool, found, alone=alone)
+        k = int(surplus.argmin())
+        if surplus[k] >= 0:
+            break
+        if evidence.nearest is not None and surplus[k] >= evidence.log_odds[k] - evidence.log_odds_here[k]:
+            found = found.recognised(k, int(evidence.nearest[k]), float(evidence.probability[k]))
+        found = found.without(cool, k)
+    return found
 
 
-def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> Array:
-    """Log odds of each category beyond those that it needs, array (K,); -inf where it has too few rows."""
+def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> tuple[Array, Evidence]:
+    """Log odds of each category beyond those that it needs, array (K,), -inf where it has too few rows; and
+    what was weighed.
+    """
     evidence = stream.evidence(cool, found.state, found.late, even=found.even)
     say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
     needed = np.log(ODDS * (say * scipy.special.expit(evidence.size) + 1) / (say + 1))
@@ -207,7 +274,7 @@ def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fals
         needed = np.log(np.where(found.late, ODDS_LATE_ALONE, ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)
     rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
-    return np.where(rows < FEWEST_ROWS, -np.inf, evidence.log_odds - needed)
+    return np.where(rows < FEWEST_ROWS, -np.inf, evidence.log_odds - needed), evidence
 
 
 def _unexplained(

@@ -104,6 +104,28 @@ class Geometry:
             return np.asarray(similarity / attenuation(self.within, counts).astype(similarity.dtype))
         return np.asarray(similarity + (0.5 * self.within / counts).astype(similarity.dtype))
 
+    def gaps(self, means: Array, counts: Array, others: Array, other_counts: Array) -> Array:
+        """Nats per row that tell groups apart from others, array (S, K).
+
+        The mean of few rows is noisy, so likeness is that of the exact means, as far as it can be estimated;
+        groups that are alike have gaps around zero.
+
+        Parameters
+        ----------
+        means : array (S, D)
+        counts : array (S,)
+            Rows of which each mean was taken.
+        others : array (K, D)
+        other_counts : array (K,)
+        """
+        counts = np.asarray(counts)[:, None]
+        similarity = self.similarity(self.prepared(means), others)
+        both = self.corrected(self.corrected(similarity, other_counts), counts)
+        if self.kind == "direction":
+            # Two rows of a category have the cosine `within` on average, a row and the exact mean its root.
+            return np.asarray(self.sharpness * np.sqrt(self.within or 1.0) * (1 - both))
+        return np.asarray(-self.sharpness * both)
+
     def left_out_similarity(self, rows: Array, weight: Array, *, corrected: bool = False) -> Array:
         """Similarity of each row to the weighted mean of the *other* rows in each cluster, array (N, K).
 

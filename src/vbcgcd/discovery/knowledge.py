@@ -37,7 +37,7 @@ from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.strategies import one_hot
 from vbcgcd.discovery.watch import Watch
-from vbcgcd.discovery.worth import Stream
+from vbcgcd.discovery.worth import Known, Stream
 from vbcgcd.errors import InputError
 from vbcgcd.record import plain
 from vbcgcd.validation import check_finite
@@ -96,6 +96,8 @@ class Knowledge:
         A second opinion on the category of a row; None where the Gaussians decide alone.
     watch : Watch or None
         What is remembered of rows that came one by one; None where none did.
+    later : bool array (K,) or None
+        Whether each category came after the base session; None where none did.
     """
 
     reducer: Reducer
@@ -111,6 +113,12 @@ class Knowledge:
     reliability: Array | None = None
     head: Head | DirectionHead | None = None
     watch: Watch | None = None
+    later: Array | None = None
+
+    @property
+    def came_later(self) -> Array:
+        """Whether each category came after the base session, bool array (K,)."""
+        return np.zeros(len(self.posterior), dtype=bool) if self.later is None else self.later
 
     @property
     def reliabilities(self) -> Array:
@@ -130,7 +138,8 @@ class Knowledge:
 
     def stream(self, mixture: Mixture, rng: np.random.Generator) -> Stream:
         """The rows of a session with what its categories are judged by."""
-        return Stream(mixture, self.novelty, self.margin, rng)
+        known = Known(self.posterior.mean, self.counts, self.came_later)
+        return Stream(mixture, self.novelty, self.margin, rng, known)
 
     def reduced(self, rows: Array) -> Array:
         """Reduced embeddings in the precision of the posteriors.
@@ -192,6 +201,7 @@ class Knowledge:
             posterior=Posterior.concatenate([self.posterior, posterior]),
             reliability=np.concatenate([self.reliabilities, reliability]),
             head=head,
+            later=np.concatenate([self.came_later, np.ones(len(posterior), dtype=bool)]),
         )
 
     def absorbed(self, reduced: Array, codes: Array, weight: Array | None = None) -> Knowledge:
@@ -437,6 +447,7 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
         arrays.get("reliability"),
         Head.from_arrays(arrays) or DirectionHead.from_arrays(arrays),
         Watch(**state["watch"]) if state.get("watch") else None,
+        arrays["births"] > 0 if (arrays["births"] > 0).any() else None,
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]

@@ -174,7 +174,7 @@ def _groups(here: SessionRows, discovery: Discovery, gone: set[int], stream: Str
     """A group for each seedling that is left, with the rows that join it, and the groups that are new."""
     old = here.knowledge.seedlings
     geometry, margin = stream.novelty.geometry, stream.margin
-    free = ~is_novel(discovery.responsibility)
+    free = ~is_novel(discovery.responsibility) & (discovery.returned.category < 0)
     groups = list[_Group]()
     left = [] if old is None else [s for s in range(len(old)) if s not in gone]
     if old is not None and left:
@@ -229,6 +229,7 @@ def _with_columns(discovery: Discovery, columns: Array) -> Discovery:
     return discovery._replace(
         responsibility=np.hstack([np.where(theirs, 0.0, discovery.responsibility), columns]),
         teaching=np.hstack([np.where(theirs, 0.0, discovery.teaching), columns]),
+        returned=discovery.returned.of(~theirs[:, 0]),
     )
 
 
@@ -262,6 +263,8 @@ def _strangeness(here: SessionRows, discovery: Discovery, reliability: Array) ->
         scores = 1 - novelty.p_value(here.mixture.known_similarity[~novel].max(axis=1))
         weight = None if here.weight is None else here.weight[~novel]
         out[~novel] = novelty.strangeness(scores, novelty.stranger_share(scores, weight))
+    back = discovery.returned.category >= 0  # a row may be strange, but it is not alone
+    out[back] = discovery.returned.doubt[back]
     return out
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import statistics_by_responsibility
+from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.strategies import Densities
@@ -25,12 +26,16 @@ __all__ = ["Discovery", "SessionRows"]
 
 
 class Discovery(NamedTuple):
-    """Responsibilities and teaching weights of the novel categories (N, K), their share, and the count."""
+    """Responsibilities and teaching weights of the novel categories (N, K), their share, and the count.
+
+    ``returned`` are rows of categories that were found before and came back.
+    """
 
     responsibility: Array
     teaching: Array
     share: float
     curve: CountCurve | None
+    returned: Returned
 
 
 @dataclass(frozen=True, eq=False)

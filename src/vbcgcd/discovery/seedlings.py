@@ -147,22 +147,10 @@ def joining(
 
 
 def same_kind(means: Array, counts: Array, seedlings: Seedlings, geometry: Geometry, margin: float) -> Array:
-    """The seedling that each group cannot be told from, int array (S,); -1 where there is none.
-
-    The mean of few rows is noisy, so likeness is that of the exact means, as far as it can be estimated.
-    """
+    """The seedling that each group cannot be told from, int array (S,); -1 where there is none."""
     if not len(means) or not len(seedlings):
         return np.full(len(means), -1)
-    similarity = geometry.similarity(geometry.prepared(means), seedlings.posterior.mean)
-    if geometry.kind == "direction":
-        # The cosine of two noisy means; two rows of a category have the cosine `within` on average.
-        cohesion = np.sqrt(geometry.within or 1.0)
-        once = geometry.corrected(similarity, seedlings.rows)
-        both = geometry.corrected(once, np.asarray(counts)[:, None])
-        gap = geometry.sharpness * cohesion * (1 - both)
-    else:
-        both = geometry.corrected(similarity, seedlings.rows)
-        gap = -geometry.sharpness * geometry.corrected(both, np.asarray(counts)[:, None])
+    gap = geometry.gaps(means, counts, seedlings.posterior.mean, seedlings.rows)
     nearest = gap.argmin(axis=1)
     return np.where(gap[np.arange(len(means)), nearest] < SAME * margin, nearest, -1)
 

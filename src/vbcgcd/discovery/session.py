@@ -27,6 +27,7 @@ from vbcgcd.bayes import (
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.balance import balance
 from vbcgcd.discovery.count import COUNTERS, CountProblem, given
+from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather
 from vbcgcd.discovery.leftovers import tend, with_past
@@ -121,9 +122,9 @@ def run_session(
             fit = fit._replace(posterior=with_past(fit.posterior, leftovers, knowledge))
         details.update(fit.details)
     with here.step("assign"):
-        probabilities = _probabilities(here, discovery.responsibility)
+        probabilities = _probabilities(here, discovery)
         labels = labels_of(discovery.responsibility.shape[1])
-        best = _best(probabilities, discovery.responsibility)
+        best = _best(probabilities, discovery)
         unassigned = np.zeros(len(rows), dtype=bool)
         if leftovers is not None:
             nowhere = leftovers.strangeness
@@ -159,6 +160,7 @@ def run_session(
         unassigned=int(unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
+        returned=_returned(discovery, labels, ~unassigned),
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
         evidence=evidence,
@@ -188,10 +190,10 @@ def _discover(
     """Count where the number is not known, cluster, and decide row by row."""
     known = here.knowledge
     problem = CountProblem(here.rows, novelty, lambda: here.mixture, lambda: here.known_density, known, rng)
-    curve, solution, n_given = None, None, n_novel is not None
+    curve, solution, returned, n_given = None, None, None, n_novel is not None
     if n_novel is None:
         with here.step("count") as details, fewer_clusters_allowed():
-            curve, solution = COUNTERS[options.count](problem)
+            curve, solution, returned = COUNTERS[options.count](problem)
             n_novel = details["n_novel"] = curve.chosen
     with here.step("cluster") as details:
         n_clusters = min(n_novel, len(here.rows))
@@ -218,7 +220,16 @@ def _discover(
             mass = np.minimum(responsibility.sum(axis=1), 1.0)
             share = float(np.average(mass, weights=here.weight))
         details["novel rows"] = int(is_novel(responsibility).sum())
-    return Discovery(responsibility, teaching, share, curve)
+    if returned is None:
+        returned = Returned.none(len(here.rows))
+    return Discovery(responsibility, teaching, share, curve, returned.of(~is_novel(responsibility)))
+
+
+def _returned(discovery: Discovery, labels: Array, assigned: Array) -> dict[Any, int]:
+    """Assigned rows that came back as a group to each category that was found before."""
+    category = discovery.returned.of(assigned).category
+    places, counts = np.unique(category[category >= 0], return_counts=True)
+    return dict(zip(labels[places].tolist(), counts.tolist(), strict=True))
 
 
 def few_labels(knowledge: Knowledge) -> tuple[str, ...]:
@@ -244,17 +255,22 @@ def _preferred(responsibility: Array) -> Array:
     return np.bincount(labels[labels >= 0], minlength=responsibility.shape[1]) > 0
 
 
-def _probabilities(here: SessionRows, responsibility: Array) -> Array:
+def _probabilities(here: SessionRows, discovery: Discovery) -> Array:
     """Probability of each known and each novel category for each row, float32 array (N, K)."""
-    known = here.knowledge.log_probabilities(here.rows, here.known_density)
-    rest = np.clip(1 - responsibility.sum(axis=1, keepdims=True), 0, 1)
-    return np.hstack([np.exp(known) * rest, responsibility]).astype(np.float32)
+    known = np.exp(here.knowledge.log_probabilities(here.rows, here.known_density))
+    back = np.flatnonzero(discovery.returned.category >= 0)
+    if len(back):
+        belongs = discovery.returned.probability[back]
+        known[back] *= (1 - belongs)[:, None]
+        known[back, discovery.returned.category[back]] += belongs
+    rest = np.clip(1 - discovery.responsibility.sum(axis=1, keepdims=True), 0, 1)
+    return np.hstack([known * rest, discovery.responsibility]).astype(np.float32)
 
 
-def _best(probabilities: Array, responsibility: Array) -> Array:
+def _best(probabilities: Array, discovery: Discovery) -> Array:
     """Position of each row's category: the best novel one of a novel row, else the best known one."""
-    n_known = probabilities.shape[1] - responsibility.shape[1]
-    novel = hard_labels(responsibility)
+    n_known = probabilities.shape[1] - discovery.responsibility.shape[1]
+    novel = hard_labels(discovery.responsibility)
     return np.where(novel >= 0, n_known + novel, probabilities[:, :n_known].argmax(axis=1))
 
 

@@ -6,8 +6,9 @@ be alike are no category: picking them out of N rows costs log N nats each, and 
 first ones. The unit of worth is the margin, which follows from how far apart the labelled categories are
 (`vbcgcd.discovery.calibrate`).
 
-Worth alone does not tell a category from a piece of one: the projection has never seen novel categories, and
-does not hold them together. So four things are weighed in a logistic regression, the *judge*:
+Worth alone does not tell a category from a piece of one, nor from one that comes back: the projection has
+never seen novel categories, and does not hold them together. So six things are weighed in a logistic
+regression, the *judge*:
 
 - the worth, in margins;
 - the share of its rows that would go to another novel category without it: those of a piece would, and those
@@ -15,7 +16,12 @@ does not hold them together. So four things are weighed in a logistic regression
 - its size beside the typical one of the session: a piece is smaller, and the more even the labelled
   categories are, the more that says;
 - whether it was found only in the second pass, among what the first left over: that speaks against it, the
-  more the surer the categories of the first pass are of one size.
+  more the surer the categories of the first pass are of one size;
+- how far its mean is from those of the known categories. What came back lies where a category lies that was
+  found before, however many rows it has; a labelled category next door says less, since the projection was
+  made to tell it apart;
+- how near a larger novel one is, among the known categories: were the two unrelated, it could have any rank
+  in nearness, but the halves of a category lie side by side.
 
 The judge compares candidates: it asks whether one is the best that there is for its class. How often a kept
 category really stands for a class, so that its rows are named rightly, is its *reliability*. It follows from
@@ -34,7 +40,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.geometry import Novelty
+from vbcgcd.discovery.geometry import Geometry, Novelty
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.strategies import hard_labels
 
@@ -44,6 +50,11 @@ Array = NDArray[Any]
 PICKED = 3.0
 #: Weights of the judge: the intercept, log margins of worth, found in the second pass.
 COMMON, WORTH, LATE = 2.0, 1.65, -1.5
+#: Weights of the log margins that tell it from the nearest category that was found before, and from the
+#: nearest labelled one, and between which bounds they count: less is noise, and more says no more.
+FOUND_BEFORE, LABELLED, APART_BOUNDS = 1.7, 0.4, (0.07, 1.5)
+#: Weight of the log probability that a larger novel category is as near by chance, and the least probability.
+NEARNESS, LEAST_NEARNESS = 0.5, 0.01
 #: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
 SURE, SURE_JUDGE, SURE_CLEAR = -3.6, 1.57, 0.43
 #: How clearly a single row belongs to a category is bounded.
@@ -65,7 +76,7 @@ LABELLED_SAY, LABELLED_MOST = 3.0, 0.6
 #: Median absolute deviations in a standard deviation.
 DEVIATIONS = 1.4826
 
-__all__ = ["Evidence", "Stream", "Worth", "chance_of", "clearness", "worths"]
+__all__ = ["Evidence", "Known", "Stream", "Worth", "chance_of", "clearness", "worths"]
 
 
 class Worth(NamedTuple):
@@ -74,6 +85,23 @@ class Worth(NamedTuple):
     lost: Array
     rows: Array
     per_row: Array
+
+
+class Known(NamedTuple):
+    """The known categories.
+
+    Attributes
+    ----------
+    means : array (K, D)
+    counts : array (K,)
+        Rows of which each mean was taken.
+    later : bool array (K,)
+        Whether each came after the base session, so that the projection has never seen it.
+    """
+
+    means: Array
+    counts: Array
+    later: Array
 
 
 class Evidence(NamedTuple):
@@ -96,6 +124,14 @@ class Evidence(NamedTuple):
     chance : float
         The share that other novel categories would take from a category of its own: that of novel ones among
         all the others.
+    found_before : array
+        Margins that tell it from the nearest category that was found before.
+    labelled : array
+        Margins that tell it from the nearest category of the base session.
+    nearness : array
+        Probability that a larger novel category is as near as the nearest one is; 1 where there is none.
+    nearest : int array
+        Position of the nearest category that was found before; None or -1 where there is none.
     """
 
     worth: Array
@@ -105,10 +141,19 @@ class Evidence(NamedTuple):
     spread: float
     even: float = 0.0
     chance: float = 1.0
+    found_before: Array | float = np.inf
+    labelled: Array | float = np.inf
+    nearness: Array | float = 1.0
+    nearest: Array | None = None
 
     @property
     def log_odds(self) -> Array:
         """Logarithm of the odds of being a category, whole and no piece of another, array (K,)."""
+        return self.log_odds_here + FOUND_BEFORE * self.log_apart
+
+    @property
+    def log_odds_here(self) -> Array:
+        """The same, were no category found before it in an earlier session, array (K,)."""
         uneven = min(self.spread / UNEVEN_LABELLED, 1.0)
         size_weight = SIZE_EVEN + (SIZE_UNEVEN - SIZE_EVEN) * uneven
         return np.asarray(
@@ -117,7 +162,25 @@ class Evidence(NamedTuple):
             + np.log(self.chance) * self.taken
             + size_weight * np.maximum(self.size, SMALLEST_SIZE)
             + (LATE + LATE_EVEN * self.even) * self.late
+            + LABELLED * self.log_labelled
+            + NEARNESS * self.log_nearness
         )
+
+    @property
+    def log_apart(self) -> Array:
+        """How near a category is that was found before, from 0, not near, down; array (K,)."""
+        return _log_apart(self.found_before)
+
+    @property
+    def log_labelled(self) -> Array:
+        """How near a category of the base session is, in the same way; array (K,)."""
+        return _log_apart(self.labelled)
+
+    @property
+    def log_nearness(self) -> Array:
+        """Log probability of its nearness to a larger one, as far as it is less than usual; array (K,)."""
+        # Were it chance, the probability would be uniform: its logarithm is -1 on average.
+        return np.asarray(np.minimum(np.log(np.maximum(self.nearness, LEAST_NEARNESS)) + 1, 0.0))
 
     @property
     def probability(self) -> Array:
@@ -142,12 +205,15 @@ class Stream:
     margin : float
         Unit of worth: nats for each row.
     rng : Generator
+    known : Known or None
+        The known categories; without them the judge does not know how near they are.
     """
 
     mixture: Mixture
     novelty: Novelty
     margin: float
     rng: np.random.Generator
+    known: Known | None = None
 
     @property
     def chance(self) -> float:
@@ -208,7 +274,33 @@ class Stream:
             float(np.sqrt(self.labelled_variance)),
             even,
             _chance(len(rows), cool.known_similarity.shape[1]),
+            *self._apart(cool, state),
         )
+
+    def _apart(self, cool: Mixture, state: MixtureState) -> tuple[Array, Array, Array, Array]:
+        """The last four of `Evidence`: what tells each from known categories and from each other."""
+        weight = cool.weight[:, None] * state.responsibility
+        counts = weight.sum(axis=0)
+        nowhere = np.full(len(counts), np.inf)
+        if self.known is None:
+            return nowhere, nowhere, np.ones(len(counts)), np.full(len(counts), -1)
+        means, later = weight.T @ cool.rows / np.maximum(counts, LEAST_WORTH)[:, None], self.known.later
+        gaps = cool.geometry.gaps(means, counts, self.known.means, self.known.counts) / self.margin
+        before = np.where(later, gaps, np.inf)
+        nearest = np.where(later.any(), before.argmin(axis=1), -1)
+        labelled = np.where(later, np.inf, gaps).min(axis=1)
+        return before.min(axis=1), labelled, self._nearness(cool.geometry, means, counts, gaps), nearest
+
+    def _nearness(self, geometry: Geometry, means: Array, counts: Array, known_gaps: Array) -> Array:
+        """Probability that one of the larger categories is as near as the nearest one is, array (K,).
+
+        Were they unrelated, a larger one would have any rank among the known categories in nearness.
+        """
+        rank = np.argsort(np.argsort(-counts, kind="stable"), kind="stable")  # so many are larger
+        gaps = geometry.gaps(means, counts, means, counts) / self.margin
+        gaps = np.where(rank[None, :] < rank[:, None], gaps, np.inf).min(axis=1)
+        share = ((known_gaps < gaps[:, None]).sum(axis=1) + 1) / (known_gaps.shape[1] + 1)
+        return np.where(rank > 0, 1 - (1 - share) ** rank, 1.0)
 
 
 def chance_of(n_rows: float, margin: float) -> float:
@@ -243,6 +335,11 @@ def clearness(responsibility: Array) -> Array:
     bounded = np.clip(responsibility[novel, labels[novel]].astype(np.float64), *CLEAR_BOUNDS)
     total = np.bincount(labels[novel], scipy.special.logit(bounded), minlength=responsibility.shape[1])
     return np.asarray(total / np.maximum(np.bincount(labels[novel], minlength=responsibility.shape[1]), 1))
+
+
+def _log_apart(margins: Array | float) -> Array:
+    """Logarithm of margins within their bounds, 0 at the upper one."""
+    return np.asarray(np.log(np.clip(margins, *APART_BOUNDS) / APART_BOUNDS[1]))
 
 
 def _chance(n_novel: int, n_known: int) -> float:

@@ -147,7 +147,7 @@ def _unlabelled(record: SessionRecord, seconds: float) -> list[str]:
 
 
 def _left_over(record: SessionRecord) -> list[str]:
-    """Unassigned items, seedlings, and the categories that grew from seedlings."""
+    """Unassigned items, seedlings, categories that grew from seedlings, and those that came back."""
     lines = []
     if record.unassigned:
         unassigned = plural(record.unassigned, "item is", "items are")
@@ -161,6 +161,10 @@ def _left_over(record: SessionRecord) -> list[str]:
             for category, since in record.grown.items()
         ]
         lines.append(f"{grown} grew from {_seedling(len(record.grown))}: {series(names, most=5)}.")
+    if record.returned:
+        back = plural(len(record.returned), "category", "categories")
+        names = [f"#{category} ({items:,})" for category, items in record.returned.items()]
+        lines.append(f"{back} found earlier came back: {series(names, most=5)}.")
     return lines
 
 

@@ -210,4 +210,5 @@ def _knowledge(snapshot: Snapshot) -> Knowledge:
         posterior=snapshot.posterior(),
         seedlings=snapshot.seedlings(),
         reliability=reliability,
+        later=np.array([category.birth > 0 for category in snapshot.state.live]),
     )

@@ -48,6 +48,38 @@ def test_a_category_remembers_the_session_of_its_seedling(animals, blobs, leave)
     assert Workspace.open(animals.path).sessions()[-1].grown == record.grown
 
 
+def test_the_record_keeps_what_came_back(animals, blobs, leave):
+    first = animals.discover(blobs.probe + 9, n_novel=1)
+    (found,) = first.novel
+    leave(0, [], returned={found: 12})
+    record = animals.discover(blobs.probe + 9, n_novel=0)
+    assert record.returned == {found: 12}
+    assert Workspace.open(animals.path).sessions()[-1].returned == record.returned
+    assert record.as_json()["returned"] == {str(found): 12}
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_category_found_last_week_is_recognised_when_it_comes_back(tmp_path, named):
+    rng = np.random.default_rng(0)
+    centres = 0.8 * rng.normal(size=(15, 32))
+
+    def week(known, novel):
+        which = np.repeat(np.arange(15), [known] * 12 + [novel] * 3)
+        return (centres[which] + rng.normal(size=(len(which), 32))).astype(np.float32)
+
+    workspace = Workspace.init(tmp_path / "weeks")
+    workspace.learn(week(20, 0), np.repeat(np.arange(12), 20))
+    first = workspace.discover(week(5, 25))
+    assert first.n_novel == 3
+    if named:  # a name does not make it a labelled one, which the projection would have seen
+        for i, category in enumerate(first.novel):
+            workspace.rename(category, f"kind {i}")
+    second = Workspace.open(workspace.path).discover(week(3, 40))
+    assert second.novel == {}
+    assert set(second.returned) <= set(first.novel)
+    assert sum(second.returned.values()) >= 60
+
+
 def test_a_session_may_assign_nothing(animals, blobs, leave):
     leave(len(blobs.probe), [])
     record = animals.discover(blobs.probe, n_novel=0)

@@ -68,13 +68,13 @@ def test_nothing_yet(fresh):
 
 
 def test_what_a_session_left_is_news(animals, blobs, leave):
-    leave(7, [3, 5], grown=True)
+    leave(7, [3, 5], grown=True, returned={0: 2, 1: 1})
     record = animals.discover(blobs.probe + 9, n_novel=1)
     found = news(content_of(animals))
     assert f"assigned {record.rows - 7} items: {record.known_rows} to known categories" in found.lead
     assert found.lead.endswith(
         "7 items fit no category well enough. 2 seedlings wait for more items. 1 novel category grew from a "
-        "seedling."
+        "seedling. 3 items came back to 2 categories found in earlier sessions."
     )
     assert found.warnings == record.warnings
     leave(1, [])

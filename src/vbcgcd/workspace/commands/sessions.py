@@ -200,6 +200,7 @@ def discover_draft(
         novel={category.id: category.name for category in novel},
         unassigned=int(np.sum(table.category == UNASSIGNED)),
         grown={int(category): int(since) for category, since in outcome.grown.items()},
+        returned={int(category): int(rows) for category, rows in outcome.returned.items()},
         seconds=round(time.perf_counter() - start, 3),
         table_=_rows(table, [*state.live, *novel]),
         kept_=batch.items.kept,

@@ -204,7 +204,12 @@ def _codes(snapshot: Snapshot, whole: Category, found: _Found, rows: Array, n_pa
     knowledge = snapshot.knowledge
     others = [row for row, category in enumerate(snapshot.state.ids) if category != whole.id]
     beside = replace(
-        knowledge, posterior=knowledge.posterior.take(others), reliability=None, seedlings=None, head=None
+        knowledge,
+        posterior=knowledge.posterior.take(others),
+        reliability=None,
+        later=None,
+        seedlings=None,
+        head=None,
     )
     codes = find_parts(rows, beside, n_parts, np.random.default_rng(0))
     if codes is None:

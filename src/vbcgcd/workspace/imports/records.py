@@ -195,7 +195,8 @@ def _check_summary(where: str, commit: Commit, history: History) -> None:
     total = sum(summary["counts"].values()) + summary.get("unassigned", 0)
     if total != summary["rows"]:
         raise InputError(f"{where} has {summary['rows']} rows, but {total} in categories")
-    ids = {int(i) for i in (*summary["counts"], *summary.get("grown", {}))} | set(summary["novel"])
+    named = (*summary["counts"], *summary.get("grown", {}), *summary.get("returned", {}))
+    ids = {int(i) for i in named} | set(summary["novel"])
     if not ids <= set(known):
         raise InputError(f"{where} counts items of the unknown category {min(ids - set(known))}")
     if commit.command in SESSIONS:

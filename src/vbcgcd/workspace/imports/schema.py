@@ -158,6 +158,7 @@ _SUMMARY_FIELDS: dict[str, Check] = {
     "rows": _ID,
     "counts": _COUNTS,
     "grown": _COUNTS,
+    "returned": _COUNTS,
     "novel": list_of(_ID),
     "seconds": number(0),
     "mean_probability": _SHARE,

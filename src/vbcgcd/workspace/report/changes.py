@@ -141,6 +141,10 @@ def _rest(session: SessionRecord) -> str:
     if session.grown:
         grown = plural(len(session.grown), "novel category", "novel categories")
         sentences.append(f"{grown} grew from {'a seedling' if len(session.grown) == 1 else 'seedlings'}.")
+    if session.returned:
+        items, categories = plural(sum(session.returned.values()), "item"), len(session.returned)
+        back = plural(categories, "category", "categories")
+        sentences.append(f"{items} came back to {back} found in earlier sessions.")
     return "".join(f" {sentence}" for sentence in sentences)
 
 
