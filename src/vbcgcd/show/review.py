@@ -110,4 +110,4 @@ def _side(side: Side) -> RenderableType:
         for word, items in (("typical", side.typical), ("doubtful", side.doubtful))
         for item in items
     ]
-    return Group(head, *(Padding(line, (0, 0, 0, 2)) for line in lines))
+    return Group(head, *(Padding(line, (0, 0, 0, 2), expand=False) for line in lines))
