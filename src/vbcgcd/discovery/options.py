@@ -81,7 +81,7 @@ class Options:
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best
         category (the paper); soft expectation-maximisation with frozen known categories.
-    count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
+    count : {"rehearsal", "evidence", "merge", "silhouette", "silhouette-all"}, default="rehearsal"
         How the number of novel categories is estimated. "rehearsal" hides labelled categories during `fit`
         and learns what one of average size is worth, drops what is not distinct, and looks for small
         categories among the rows that are left; with fewer than four labelled categories, or five rows for
@@ -90,7 +90,15 @@ class Options:
         Whether the likeness of a row and a category is their angle or their distance when a session is
         clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
     alignment : float or None, default=None
-        Target R of covariance alignment, 0 in the paper; None leaves the volumes unchanged.
+        Target R of covariance alignment, 0 in the paper; None leaves the volumes unchanged. With relabelling
+        by density ("filter", "reassign", "em") the provisional novel posteriors are aligned as well.
+    alignment_ratio : {"novel/known", "known/novel"}, default="novel/known"
+        What R is the logarithm of. The paper uses both: its equation 11 divides the novel volume by that of
+        the known categories, its stopping rule "R < epsilon" and its tables of R make sense the other way
+        round. They differ in the sign of ``alignment`` only.
+    alignment_penalty : float or None, default=None
+        Align by a penalty beside the ELBO, of this weight (equation 10 of the paper, which advises against
+        it), instead of early stopping. Needs a target in ``alignment``.
     unassigned : bool, default=True
         Leave rows that fit no category well enough unassigned, and keep the statistics of groups that are
         too small to be a category (seedlings). Only with ``cluster="mixture"``.
@@ -136,6 +144,8 @@ class Options:
     count: str = _choice("rehearsal", *COUNTERS)
     geometry: str = _choice("auto", "auto", "direction", "distance")
     alignment: float | None = _number(None, words=(None,))
+    alignment_ratio: str = _choice("novel/known", "novel/known", "known/novel")
+    alignment_penalty: float | None = _number(None, low=0, words=(None,))
     unassigned: bool = _choice(True, True, False)
     update_known: bool = _choice(False, True, False)
     svi_steps: int = _number(300, low=1, whole=True)
@@ -150,6 +160,19 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             _check_of(each)(each.name, getattr(self, each.name))
+        if self.alignment_penalty is not None and (self.alignment is None or self.inference == "svi"):
+            raise InputError(
+                f"alignment_penalty={self.alignment_penalty} needs a target, such as alignment=0.0, and "
+                "inference='exact'; set them, or leave the penalty out.",
+                option="alignment_penalty",
+            )
+
+    @property
+    def target(self) -> float | None:
+        """Target of log det novel - log mean det known (equation 11); None leaves the volumes unchanged."""
+        if self.alignment is None or self.alignment_ratio == "novel/known":
+            return self.alignment
+        return -self.alignment
 
     @property
     def classifier(self) -> Classifier:

@@ -20,6 +20,7 @@ from vbcgcd.bayes import (
     Statistics,
     align,
     log_evidence,
+    penalised,
     run_svi,
     statistics_by_responsibility,
     volume_ratio,
@@ -103,7 +104,13 @@ def run_session(
     except InputError:
         knowledge.reduced(rows)  # counts the rows as the caller does
         raise
-    here = SessionRows(reduced, knowledge, weight, progress)
+    here = SessionRows(
+        reduced,
+        knowledge,
+        weight,
+        progress,
+        fit=lambda teaching: fit_novel(reduced, teaching, knowledge, options, rng).posterior,
+    )
     with here.step("novelty") as details:
         novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
@@ -275,7 +282,7 @@ def _canonical_order(rows: Array, weight: Array | None) -> Array:
 class NovelFit(NamedTuple):
     """Posteriors of the novel categories, None where there are none, and R before and after alignment.
 
-    ``weight`` is what each row counts for in their statistics, array (N, K); None after SVI.
+    ``weight`` is what each row counts for in their statistics, array (N, K); None after SVI or a penalty.
     """
 
     posterior: Posterior | None
@@ -315,11 +322,14 @@ def fit_novel(
     if options.inference == "svi":
         statistics, details["trace"] = _svi(rows, weight, knowledge, options, rng)
         counted = None
-    elif options.alignment is not None:
-        aligned = align(knowledge.prior, statistics, known, target=options.alignment)
+    elif options.target is not None and options.alignment_penalty is None:
+        aligned = align(knowledge.prior, statistics, known, target=options.target)
         statistics, details["tau"] = aligned.statistics, aligned.tau
         counted = weight * aligned.tau
     posterior = knowledge.posterior_of(statistics)
+    if options.target is not None and options.alignment_penalty is not None:
+        posterior = penalised(posterior, known, weight=options.alignment_penalty, target=options.target)
+        counted = None  # no weights of the rows give this posterior
     return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details, counted)
 
 
@@ -331,8 +341,8 @@ def _svi(
     for k in range(weight.shape[1]):
         members = np.flatnonzero(weight[:, k])
         rule = None
-        if options.alignment is not None:
-            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.alignment)
+        if options.target is not None:
+            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.target)
         result = run_svi(
             knowledge.prior,
             rows[members].astype(np.float64),
