@@ -194,9 +194,7 @@ def _first_crossing(function: Any, smallest: float) -> float:
     return float(scipy.optimize.brentq(function, grid[left[0] - 1], grid[left[0]], xtol=TAU_TOLERANCE))
 
 
-def penalised(
-    posterior: Posterior, log_det_known: Array, *, weight: float, target: float = 0.0
-) -> Posterior:
+def penalised(posterior: Posterior, log_det_known: Array, *, weight: float, target: float = 0.0) -> Posterior:
     """The posteriors that maximise the ELBO less ``weight`` times L_det (equation 10 of the paper).
 
     Among Normal-inverse-Wishart distributions with the posterior's m, kappa and nu, the ELBO is a constant

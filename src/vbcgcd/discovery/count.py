@@ -254,9 +254,7 @@ def silhouette_all(problem: CountProblem) -> tuple[CountCurve, MixtureState | No
     return _silhouette(problem, problem.rows, np.arange(len(problem.rows)))
 
 
-def _silhouette(
-    problem: CountProblem, rows: Array, chosen: Array
-) -> tuple[CountCurve, MixtureState | None]:
+def _silhouette(problem: CountProblem, rows: Array, chosen: Array) -> tuple[CountCurve, MixtureState | None]:
     seed = int(problem.rng.integers(2**31))
     rows = rows[np.sort(problem.rng.permutation(chosen)[:SILHOUETTE_ROWS])]
     most = min(SILHOUETTE_MOST, len(np.unique(rows, axis=0)) - 1)

@@ -60,7 +60,7 @@ def test_the_loss_is_the_weighted_sum(weight):
     torch.manual_seed(0)
     rows, logits, labels = torch.randn(6, 4), torch.randn(6, 3), torch.tensor([0, 2, 1])
     loss, cross_entropy, contrast = finetune_loss(
-        rows, logits, labels, weight=weight, temperature=0.2, by_label=False
+        rows, logits, labels, weight=weight, temperature=0.2, contrast="views"
     )
     shares = np.exp(logits.numpy()) / np.exp(logits.numpy()).sum(axis=1, keepdims=True)
     assert cross_entropy.item() == pytest.approx(
