@@ -246,24 +246,27 @@ def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], 
 
 def silhouette(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """The number of k-means clusters with the best silhouette, among the rows that look novel."""
-    return _silhouette(problem, problem.mixture.rows, np.flatnonzero(problem.novelty > SILHOUETTE_NOVELTY))
+    novel = np.flatnonzero(problem.novelty > SILHOUETTE_NOVELTY)
+    return _silhouette("silhouette", problem, problem.mixture.rows, novel)
 
 
 def silhouette_all(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]:
     """The number of k-means clusters with the best silhouette, of all rows: the paper has no other gate."""
-    return _silhouette(problem, problem.rows, np.arange(len(problem.rows)))
+    return _silhouette("silhouette-all", problem, problem.rows, np.arange(len(problem.rows)))
 
 
-def _silhouette(problem: CountProblem, rows: Array, chosen: Array) -> tuple[CountCurve, MixtureState | None]:
+def _silhouette(
+    name: str, problem: CountProblem, rows: Array, chosen: Array
+) -> tuple[CountCurve, MixtureState | None]:
     seed = int(problem.rng.integers(2**31))
     rows = rows[np.sort(problem.rng.permutation(chosen)[:SILHOUETTE_ROWS])]
     most = min(SILHOUETTE_MOST, len(np.unique(rows, axis=0)) - 1)
     if most < 2:
         few = min(1, len(rows))
-        return _curve_of("silhouette", [few], [0.0], few), None
+        return _curve_of(name, [few], [0.0], few), None
     scores = silhouettes(rows, 2, most, seed)
     best = max(scores, key=scores.__getitem__)
-    return _curve_of("silhouette", list(scores), list(scores.values()), best), None
+    return _curve_of(name, list(scores), list(scores.values()), best), None
 
 
 def _curve_of(method: str, candidates: Any, scores: Any, chosen: int) -> CountCurve:
