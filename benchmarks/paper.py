@@ -93,7 +93,7 @@ def measure(path: Path, method: str) -> tuple[list[tuple], list[tuple], tuple]:
 
 
 def by_svi(data: Any, plan: Any, options: Any) -> tuple[str, str, str, str]:
-    """Categories whose R crosses 0 on the way, how far from 0 they stop both ways, and rows labelled alike."""
+    """Categories whose R crosses 0 on the way, where they stop both ways, and rows labelled alike."""
     model = CategoryDiscoverer.paper(**options, n_components=SVI_COMPONENTS)
     model.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
     _, exact = session_of(model, data, plan)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import (
     AlignmentRule,
     Posterior,
+    Schedule,
     Statistics,
     align,
     log_evidence,
@@ -54,6 +55,9 @@ SURE_KNOWN = 0.95
 FEW_CATEGORIES, FEW_ROWS = 4, 8
 #: A novel category that fewer rows than this teach, by weight, is not created.
 LEAST_WEIGHT = 1e-6
+
+#: Where SVI is to stop early its steps are small, as the paper's are: a large one may step over the place.
+SMALL_STEPS = Schedule(delay=100.0)
 
 __all__ = ["NovelFit", "fit_novel", "run_session"]
 
@@ -348,6 +352,7 @@ def _svi(
             rows[members].astype(np.float64),
             weight=weight[members, k],
             max_steps=options.svi_steps,
+            schedule=None if rule is None else SMALL_STEPS,
             alignment=rule,
             random_state=rng,
         )

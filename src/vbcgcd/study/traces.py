@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Prior, Schedule, Statistics, posterior_of, statistics_by_label
+from vbcgcd.bayes import Prior, Statistics, posterior_of, statistics_by_label
 from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.bayes.svi import svi_init, svi_step
 from vbcgcd.discovery.geometry import is_flagged
+from vbcgcd.discovery.session import SMALL_STEPS
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.methods import METHODS
@@ -20,9 +21,8 @@ from vbcgcd.study.scoring import FrozenMatch, answer_probability, outcome_of, sc
 from vbcgcd.study.streams.scoring import calibration_error
 
 Array = NDArray[Any]
-#: Iterations of SVI after which a session is looked at, their step sizes, and the rows of a minibatch.
+#: Iterations of SVI after which a session is looked at, and the rows of a minibatch.
 LOOKS = np.unique(np.concatenate([[0], np.geomspace(1, 300, 30).round().astype(int)]))
-SMALL_STEPS = Schedule(delay=100.0, forget=0.7)
 BATCH = 128
 #: Bins of a reliability plot.
 N_BINS = 10
@@ -70,8 +70,8 @@ class ProgressTrace(NamedTuple):
 def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) -> ProgressTrace:
     """Train the novel categories of a plan's first session by SVI, without stopping, and score the path.
 
-    The rows have the labels that they have at the end of the session. Steps are small, so that the way is
-    seen: ``SMALL_STEPS``.
+    The rows have the labels that they have at the end of the session. Steps are as small as where a
+    session stops early.
 
     Parameters
     ----------
