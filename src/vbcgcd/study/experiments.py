@@ -107,6 +107,7 @@ _PENALTIES = (1.0, 100.0, 1e6)
 _ABLATION = (
     *_ablation("paper"),
     Variant("paper, no VB", Run("pe", _PE)),
+    Variant("paper, no VB, with log-determinant", Run("pe", {**_PE, "log_determinant": True})),
     *_ablation("paper-narrow"),
     *sweep("paper-narrow, L_det of weight {:g}", "paper-narrow", "alignment_penalty", _PENALTIES),
     Variant("recipe", Run("recipe")),
