@@ -1,3 +1,5 @@
+import copy
+
 import numpy as np
 import pytest
 
@@ -118,3 +120,19 @@ def test_the_provisional_fit_stops_early_too(digit_problem, inference, monkeypat
     assert crossing.any()
     moved = np.abs(seen[0].ratio_after) < np.abs(seen[0].ratio_before)
     assert moved[crossing].all()
+
+
+@pytest.mark.parametrize("variance", [1.0, 0.1])
+def test_svi_and_the_exact_path_stop_at_the_same_place(digit_problem, variance):
+    rows, labels, batch, _ = digit_problem
+    model = CategoryDiscoverer.paper(prior_variance=variance, n_components=16).fit(rows, labels)
+    start = volume_ratio([model.prior_.log_det_covariance], model.posterior_.log_det_covariance)[0]
+    records = [
+        copy.deepcopy(model).set_params(inference=inference).discover(batch, n_novel=4)
+        for inference in ("exact", "svi")
+    ]
+    crossing = np.sign(records[0].ratio_before) != np.sign(start)
+    assert crossing.any()
+    exact, svi = (np.asarray(record.ratio_after)[crossing] for record in records)
+    np.testing.assert_allclose(svi, exact, atol=0.05)
+    assert np.mean(records[0].labels_ == records[1].labels_) > 0.9  # minibatches are random
