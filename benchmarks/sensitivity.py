@@ -191,7 +191,7 @@ def main() -> None:
     )
     parser.add_argument("--markdown", action="store_true", help="print a table for the documents")
     parser.add_argument("--data", nargs="*", help="files of embeddings; by default those of VBCGCD_DATA")
-    parser.add_argument("--only", help="constants of this kind alone: " + ", ".join(MEANING))
+    parser.add_argument("--only", help="vary constants of this kind alone: " + ", ".join(MEANING))
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     paths = [Path(p) for p in args.data] if args.data else [data_folder() / name for name in FILES]
@@ -201,10 +201,8 @@ def main() -> None:
     print(f"All as it is: {scores}", flush=True)
     rows = []
     for constant in constants():
-        if args.only not in (None, constant.kind):
-            continue
         effects = ("", "")
-        if constant.kind not in UNVARIED:
+        if constant.kind not in UNVARIED and args.only in (None, constant.kind):
             low, high = halved_and_doubled(constant.value)
             effects = (effect(constant, low, streams, usual), effect(constant, high, streams, usual))
         where = f"{constant.module}.{constant.name}"
