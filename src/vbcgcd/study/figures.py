@@ -124,7 +124,8 @@ def _progress_column(axes: Any, trace: ProgressTrace, title: str) -> None:
     top.set_ylabel("test accuracy, %")
     top.set_title(title, fontsize=11)
     bottom.plot(trace.steps, trace.volume - trace.known_volume, color=ORANGE, lw=2, label="R, mean")
-    bottom.axhline(0.0, color=GREY, ls="--", label="volume of the known categories")
+    bottom.axhline(0.0, color=GREY, ls="--", label="known categories, log of the mean")
+    bottom.axhline(trace.typical_volume - trace.known_volume, color=GREY, ls=":", label="mean of the logs")
     bottom.set_ylabel("R: log-volume, novel less known")
     bottom.set_xlabel("iteration")
     for ax in (top, bottom):

@@ -52,8 +52,8 @@ class ProgressTrace(NamedTuple):
         Test accuracy.
     volume : array (T,)
         Mean log-determinant of the novel covariances.
-    known_volume : float
-        Log of the mean determinant of the known ones.
+    known_volume, typical_volume : float
+        Log of the mean determinant of the known ones, which the largest dominate, and the mean of the logs.
     stop : int or None
         Iteration by which the two volumes have met, R = 0; None where they never do.
     """
@@ -64,6 +64,7 @@ class ProgressTrace(NamedTuple):
     new: Array
     volume: Array
     known_volume: float
+    typical_volume: float
     stop: int | None
 
 
@@ -99,12 +100,13 @@ def progress_of_session(data: Dataset, plan: Plan, model: CategoryDiscoverer) ->
         correct = match.correct(classes[density.argmax(axis=1)], truth)
         scores.append(score_session(correct, truth, plan.labelled, plan.labelled, session.novel))
         volumes.append(float(posterior.log_det_covariance.mean()))
-    goal = mean_log_volume(known.posterior.log_det_covariance)
+    volumes_known = known.posterior.log_det_covariance
+    goal, typical = mean_log_volume(volumes_known), float(volumes_known.mean())
     above = np.array(volumes) > goal
     crossed = np.flatnonzero(above[1:] != above[:-1])
     stop = int(LOOKS[crossed[0] + 1]) if len(crossed) else None
     every, old, new = (np.array([getattr(s, k) for s in scores]) for k in ("all", "old", "new"))
-    return ProgressTrace(LOOKS, every, old, new, np.array(volumes), goal, stop)
+    return ProgressTrace(LOOKS, every, old, new, np.array(volumes), goal, typical, stop)
 
 
 def _svi_path(prior: Prior, members: Sequence[Array]) -> Iterator[Statistics]:
