@@ -136,20 +136,29 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=64, help="side of the pictures in pixels")
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch-size", type=int, default=64)
+    parser.add_argument("--learning-rate", type=float, default=1e-3, help="the paper's by default")
     parser.add_argument("--kinds", type=int, default=len(TUNED), help=f"how many of: {', '.join(TUNED)}")
     args = parser.parse_args()
     logging.disable_progress_bar()
     folder = data_folder()
     with np.load(folder / PICTURES) as arrays:
         pictures = {name: arrays[name] for name in ("train_x", "train_y", "test_x", "test_y")}
-    options = {"epochs": args.epochs, "batch_size": args.batch_size, "patience": None}
+    options = {
+        "epochs": args.epochs,
+        "batch_size": args.batch_size,
+        "learning_rate": args.learning_rate,
+        "patience": None,
+    }
     with tempfile.TemporaryDirectory() as place:
         backbone = backbone_folder(folder / WEIGHTS, args.size, Path(place) / "vit")
         frozen = embedded(vit_embedder(backbone, device="cpu"), pictures, "frozen")
         orders = [
             one_order(pictures, backbone, frozen, seed, options, args.kinds) for seed in range(args.orders)
         ]
-    title = f"ViT-Tiny/16 at {args.size} px, {args.epochs} epochs, CIFAR-100, {args.orders} class orders"
+    title = (
+        f"ViT-Tiny/16 at {args.size} px, {args.epochs} epochs, learning rate {args.learning_rate:g}, CIFAR-100, "
+        f"class orders: {args.orders}"
+    )
     for method in METHODS:
         print_table(method, orders, title)
 
