@@ -156,8 +156,8 @@ def main() -> None:
             one_order(pictures, backbone, frozen, seed, options, args.kinds) for seed in range(args.orders)
         ]
     title = (
-        f"ViT-Tiny/16 at {args.size} px, {args.epochs} epochs, learning rate {args.learning_rate:g}, CIFAR-100, "
-        f"class orders: {args.orders}"
+        f"ViT-Tiny/16 at {args.size} px, {args.epochs} epochs, learning rate {args.learning_rate:g}, "
+        f"CIFAR-100, class orders: {args.orders}"
     )
     for method in METHODS:
         print_table(method, orders, title)
