@@ -67,13 +67,13 @@ def one_order(
     frozen: Dataset,
     seed: int,
     options: dict[str, Any],
-    kinds: int,
+    kinds: list[int],
 ) -> dict[str, tuple[dict[str, RunRecord], float]]:
     """Runs over the stream of one class order and CPU seconds of training, by kind of tuning."""
     plan = named_plan("b50t5", pictures["train_y"], dataset="cifar100-small", order="random", seed=seed)
     found = {"frozen": (judged(frozen, plan, "frozen"), 0.0)}
     print_line(seed, "frozen", found["frozen"])
-    for name, how in list(TUNED.items())[:kinds]:
+    for name, how in [list(TUNED.items())[kind - 1] for kind in kinds]:
         start = time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             finetune(
@@ -137,7 +137,9 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=4)
     parser.add_argument("--batch-size", type=int, default=64)
     parser.add_argument("--learning-rate", type=float, default=1e-3, help="the paper's by default")
-    parser.add_argument("--kinds", type=int, default=len(TUNED), help=f"how many of: {', '.join(TUNED)}")
+    names = "; ".join(f"{i}: {name}" for i, name in enumerate(TUNED, start=1))
+    every = list(range(1, len(TUNED) + 1))
+    parser.add_argument("--kinds", type=int, nargs="+", choices=every, default=every, help=names)
     args = parser.parse_args()
     logging.disable_progress_bar()
     folder = data_folder()
