@@ -1,5 +1,8 @@
+import dataclasses
+
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
@@ -10,7 +13,9 @@ from vbcgcd.bayes import (
     Prior,
     align,
     bhattacharyya,
+    elbo,
     log_det_along_path,
+    penalised,
     posterior_of,
     statistics_by_label,
     volume_ratio,
@@ -223,3 +228,38 @@ def test_bhattacharyya_is_finite_in_high_dimension(scale):
     logs = [np.linalg.slogdet(m)[1] for m in (middle, first, second)]
     expected = gap @ np.linalg.solve(middle, gap) / 8 + 0.5 * (logs[0] - (logs[1] + logs[2]) / 2)
     np.testing.assert_allclose(bhattacharyya(posterior, 0, 1), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("structure", ["full", "diagonal"])
+@pytest.mark.parametrize("weight", [0.0, 0.5, 20.0])
+def test_the_penalised_posterior_maximises_the_elbo_less_the_penalty(structure, weight):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 2)) @ np.array([[2.0, 0.5], [0.0, 1.0]])
+    prior, known = Prior(2, nu=9.0, structure=structure), np.array([0.3, -0.4])
+    statistics = statistics_by_label(rows, np.zeros(30, int), 1, structure=structure)
+    exact = posterior_of(prior, statistics)
+    found = penalised(exact, known, weight=weight, target=0.2)
+
+    def objective(factor):
+        candidate = dataclasses.replace(exact, factor=factor[None])
+        ratio = volume_ratio(candidate.log_det_covariance, known)[0]
+        return -float(elbo(prior, candidate, statistics)[0]) + weight * (ratio - 0.2) ** 2
+
+    best = scipy.optimize.minimize(objective, exact.factor[0], method="Nelder-Mead", tol=1e-10)
+    assert objective(found.factor[0]) == pytest.approx(best.fun, abs=1e-6)
+    np.testing.assert_allclose(found.factor[0], best.x, rtol=2e-3, atol=2e-3)
+
+
+def test_a_small_penalty_hardly_moves_the_volume_and_a_huge_one_does():
+    rows = 3 * np.random.default_rng(1).normal(size=(200, 12))
+    posterior = posterior_of(Prior(12, nu=400.0), statistics_by_label(rows, np.zeros(200, int), 1))
+    known = np.array([1.0])
+    before = volume_ratio(posterior.log_det_covariance, known)[0]
+    after = [
+        volume_ratio(penalised(posterior, known, weight=w).log_det_covariance, known)[0]
+        for w in (0.0, 1.0, 100.0, 1e9)
+    ]
+    assert after[0] == before > 5
+    assert after[1] > 0.8 * before
+    assert sorted(after, reverse=True) == after
+    assert after[3] == pytest.approx(0, abs=1e-5)

@@ -23,6 +23,8 @@ WRONG = {
     "count": ("guess", None),
     "geometry": ("hyperbolic", None),
     "alignment": ("0", np.inf),
+    "alignment_ratio": ("known", None),
+    "alignment_penalty": (-1, "strong", 1.0),
     "unassigned": ("yes", None),
     "update_known": ("yes", None),
     "svi_steps": (0, 1.5, None),

@@ -1,3 +1,4 @@
+import copy
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ from vbcgcd.discovery.balance import balanced_shares
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import fit_novel
 from vbcgcd.discovery.strategies import one_hot
+from vbcgcd.errors import InputError
 
 
 @pytest.fixture
@@ -106,3 +108,63 @@ def test_svi_is_aligned_alike_in_every_unit_of_the_data(digit_problem, covarianc
         assert crossing.any()
         np.testing.assert_allclose(ratios[-1][crossing], 0, atol=0.05)
     np.testing.assert_allclose(ratios[0], ratios[1], atol=0.05)
+
+
+def test_both_readings_of_the_ratio_are_the_same_alignment(fit):
+    target = float(np.median(fit().ratio_before)) - 0.2
+    one = fit(alignment=target)
+    other = fit(alignment=-target, alignment_ratio="known/novel")
+    np.testing.assert_array_equal(one.posterior.factor, other.posterior.factor)
+    assert not np.array_equal(one.posterior.factor, fit(alignment=-target).posterior.factor)
+
+
+def test_the_penalty_moves_the_volume_but_not_the_shape(fit):
+    free, penalised = fit(), fit(alignment=0.0, alignment_penalty=1e9)
+    np.testing.assert_allclose(penalised.ratio_after, 0, atol=1e-2)
+    np.testing.assert_array_equal(penalised.ratio_before, free.ratio_before)
+    scale = penalised.posterior.factor / free.posterior.factor
+    np.testing.assert_allclose(scale, scale[:, :1] * np.ones_like(scale), rtol=1e-4)
+    np.testing.assert_array_equal(penalised.posterior.mean, free.posterior.mean)
+    assert penalised.weight is None
+
+
+def test_a_penalty_needs_a_target():
+    with pytest.raises(InputError, match=r"alignment=0\.0"):
+        Options(alignment_penalty=1.0)
+
+
+@pytest.mark.parametrize("inference", ["exact", "svi"])
+def test_the_provisional_fit_stops_early_too(digit_problem, inference, monkeypatch):
+    rows, labels, batch, _ = digit_problem
+    seen = []
+
+    def spied(*args, **kwargs):
+        result = fit_novel(*args, **kwargs)
+        seen.append(result)
+        return result
+
+    monkeypatch.setattr(session, "fit_novel", spied)
+    model = CategoryDiscoverer.paper(inference=inference, svi_steps=60).fit(rows, labels)
+    start = volume_ratio([model.prior_.log_det_covariance], model.posterior_.log_det_covariance)[0]
+    model.discover(batch, n_novel=4)
+    assert len(seen) == 2  # before relabelling, and after it
+    crossing = np.sign(seen[0].ratio_before) != np.sign(start)
+    assert crossing.any()
+    moved = np.abs(seen[0].ratio_after) < np.abs(seen[0].ratio_before)
+    assert moved[crossing].all()
+
+
+@pytest.mark.parametrize("variance", [1.0, 0.1])
+def test_svi_and_the_exact_path_stop_at_the_same_place(digit_problem, variance):
+    rows, labels, batch, _ = digit_problem
+    model = CategoryDiscoverer.paper(prior_variance=variance, n_components=16).fit(rows, labels)
+    start = volume_ratio([model.prior_.log_det_covariance], model.posterior_.log_det_covariance)[0]
+    records = [
+        copy.deepcopy(model).set_params(inference=inference).discover(batch, n_novel=4)
+        for inference in ("exact", "svi")
+    ]
+    crossing = np.sign(records[0].ratio_before) != np.sign(start)
+    assert crossing.any()
+    exact, svi = (np.asarray(record.ratio_after)[crossing] for record in records)
+    np.testing.assert_allclose(svi, exact, atol=0.05)
+    assert np.mean(records[0].labels_ == records[1].labels_) > 0.9  # minibatches are random

@@ -17,9 +17,25 @@ def test_every_variant_names_a_method_whose_options_exist():
 
 
 def test_the_sweep_of_the_alignment_target_has_every_level():
-    labels = [v.label for v in EXPERIMENTS["alignment"].variants]
-    assert labels[:6] == [f"recipe, R = {r}" for r in (-2, -1, 0, 1, 2, 3)]
-    assert [v.run.options for v in EXPERIMENTS["alignment"].variants][2] == {"alignment": 0.0}
+    variants = {v.label: v.run for v in EXPERIMENTS["alignment"].variants}
+    for method in ("paper", "paper-narrow"):
+        assert [f"{method}, R = {r}" in variants for r in (-3, -2, -1, 0, 1, 2)] == [True] * 6
+        assert variants[f"{method}, R = 0"] == Run(method)  # the preset itself: it is not run twice
+        assert variants[f"{method}, R = -3"].options == {"alignment": -3.0}
+        assert make_method(method).alignment == 0.0
+
+
+def test_ablations_are_as_the_paper_defines_them():
+    runs = {v.label: v.run for v in EXPERIMENTS["ablation"].variants}
+    for method in ("paper", "paper-narrow", "ours"):
+        euclidean = runs[f"{method}, no Mahalanobis"]
+        model = make_method(euclidean.method, **euclidean.options)
+        assert model.metric == "euclidean"
+        assert not model.whiten  # in whitened space the Euclidean distance is a Mahalanobis distance
+    point = runs["paper, no VB"]
+    assert point.method == "pe"
+    assert point.options["cluster"] == "kmeans"  # no row is named by the VB model
+    assert point.options["relabel"] == "reassign"
 
 
 def test_methods_replace_the_variants_where_they_may():

@@ -1,7 +1,7 @@
 import pytest
 
 from vbcgcd import InputError
-from vbcgcd.study.methods import ALL, METHODS, RIVALS, TOOLS, expand_methods
+from vbcgcd.study.methods import ALL, METHODS, RIVALS, TOOLS, Run, expand_methods, supervised_part
 
 
 def test_cards_are_listed_under_their_names_and_say_what_they_are():
@@ -28,3 +28,10 @@ def test_unknown_methods_are_refused(names):
     with pytest.raises(InputError) as caught:
         expand_methods(names)
     assert caught.value.option == "methods"
+
+
+def test_bounds_do_not_depend_on_the_options_of_sessions():
+    assert supervised_part(Run("paper", {"alignment": 1.0})) == supervised_part(Run("paper"))
+    assert supervised_part(Run("ours", number_known=False)) == supervised_part(Run("ours"))
+    assert supervised_part(Run("ours", {"whiten": False})) != supervised_part(Run("ours"))
+    assert supervised_part(Run("pe", {"cluster": "kmeans"})) != supervised_part(Run("pe"))

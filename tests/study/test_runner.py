@@ -117,7 +117,7 @@ def test_an_oracle_scores_one(digits, plan, number_known, numbers):
     oracle = Oracle(digits)
     result = run_plan(oracle, digits, plan, number_known=number_known)
     assert oracle.numbers == numbers
-    assert result.scores == (SessionScore(1, 1, 1, 1),) * 2
+    assert result.scores == (SessionScore(1, 1, 1, 1, 1),) * 2
     assert (result.base, result.forgetting, result.discovery) == (1, 0, 1)
     assert [s.n_discovered for s in result.sessions] == [2, 2]
     assert result.test_clusters == result.session_clusters == ClusterScore(1, 1, 1)

@@ -109,7 +109,7 @@ def test_scores_are_means_over_their_classes():
     correct = np.array([1, 0, 1, 1, 0, 0, 1], bool)
     known, novel = np.array([0, 1, 5]), np.array([6])
     score = score_session(correct, truth, LABELLED, known, novel)
-    assert astuple(score) == pytest.approx((3 / 6, 3 / 5, 0, 2 / 3))
+    assert astuple(score) == pytest.approx((3 / 6, 3 / 5, 0, 2 / 3, 1 / 3))
     assert np.isnan(score_session(correct, truth, LABELLED, known, np.array([77])).new)
 
 
@@ -156,7 +156,7 @@ def test_a_perfect_predictor_scores_one_in_both():
     match = added([5, 6], truth, truth, [5, 6])
     for correct in (match.correct(truth, truth), joint_correct(truth, truth)):
         score = score_session(correct, truth, LABELLED, LABELLED, np.array([5, 6]))
-        assert score == SessionScore(1, 1, 1, 1)
+        assert score == SessionScore(1, 1, 1, 1, 1)
 
 
 def test_a_constant_predictor_scores_the_share_of_its_class():
@@ -164,10 +164,10 @@ def test_a_constant_predictor_scores_the_share_of_its_class():
     constant = np.zeros(10, dtype=int)
     match = added([5], constant, truth, [5])
     frozen = score_session(match.correct(constant, truth), truth, LABELLED, LABELLED, np.array([5]))
-    assert frozen == SessionScore(0.3, 0.6, 0.0, 0.6)
+    assert frozen == SessionScore(0.3, 0.6, 0.0, 0.6, 0.0)
     joint = score_session(joint_correct(constant, truth), truth, LABELLED, LABELLED, np.array([5]))
     assert joint == SessionScore(
-        0.5, 0.0, 1.0, 0.0
+        0.5, 0.0, 1.0, 0.0, 1.0
     )  # one match for all: the constant stands for the largest class
 
 

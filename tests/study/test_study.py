@@ -5,11 +5,12 @@ import pytest
 
 import vbcgcd
 from vbcgcd import InputError
-from vbcgcd.study import Dataset, Study, read_studies, run_study, study
+from vbcgcd.study import Dataset, Study, read_studies, run_study, runner, study
 from vbcgcd.study.experiments import EXPERIMENTS, Experiment, Variant, sweep
 from vbcgcd.study.methods import Run
 from vbcgcd.study.plans import write_plan
 from vbcgcd.study.records import Results
+from vbcgcd.study.runner import upper_bound
 
 
 @pytest.fixture(scope="module")
@@ -193,3 +194,22 @@ def test_unknown_experiments_are_refused(small_data):
     with pytest.raises(InputError) as caught:
         run_study("mian", small_data)
     assert caught.value.option == "experiment"
+
+
+def test_variants_share_a_bound(small_data, small_plans, monkeypatch):
+    counted = []
+
+    def count(*args, **kwargs):
+        counted.append(args)
+        return upper_bound(*args, **kwargs)
+
+    monkeypatch.setattr(runner, "upper_bound", count)
+    variants = (
+        *sweep("{}", "ours", "relabel", ("none", "reassign")),
+        Variant("small", Run("ours", {"n_components": 8})),
+    )
+    experiment = Experiment("mine", "Mine", "?", variants)
+    study = run_study(experiment, small_data, plan=small_plans[0])
+    assert len(counted) == 2
+    bounds = [records[0].bound for records in study.runs.values()]
+    assert bounds[0] == bounds[1] != bounds[2]

@@ -4,21 +4,24 @@ import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.study.traces import estimates_of, progress_of_session, two_categories
+from vbcgcd.study.traces import calibration_of, estimates_of, progress_of_session, two_categories
 
 
-def test_the_end_of_the_path_is_the_learned_session(small_data, small_plans):
+def test_the_path_leads_from_the_prior_to_the_learned_session(small_data, small_plans):
     plan = small_plans[0]
-    model = CategoryDiscoverer(n_components=16, relabel="none", cluster="kmeans")
+    model = CategoryDiscoverer(n_components=16, relabel="none", cluster="kmeans", unassigned=False)
     trace = progress_of_session(small_data, plan, model)
     seen = np.isin(small_data.test_y, plan.known_before(1))
     new = np.isin(small_data.test_y[seen], plan.sessions[0].novel)
     predicted = model.predict(small_data.test_x[seen])
     old_right = np.mean(predicted[~new] == small_data.test_y[seen][~new])
     assert trace.old[-1] == pytest.approx(old_right, abs=0.03)
-    assert trace.old[0] >= trace.old[-1] - 1e-9
     assert trace.new[-1] > trace.new[0] - 0.05
-    assert trace.rows[0] == pytest.approx(1)
+    assert trace.steps[0] == 0
+    assert trace.volume[0] == pytest.approx(model.prior_.log_det_covariance, abs=1e-4)
+    exact = model.posterior_.log_det_covariance[-len(plan.sessions[0].novel) :].mean()
+    start = abs(trace.volume[0] - exact)
+    assert abs(trace.volume[-1] - exact) < 0.1 * start  # rows without a novel label do not teach here
     n_old, n_new = (~new).sum(), new.sum()
     np.testing.assert_allclose(trace.all, (n_old * trace.old + n_new * trace.new) / (n_old + n_new))
 
@@ -29,7 +32,21 @@ def test_the_stopping_point_is_where_the_volumes_meet(small_data, small_plans):
     if trace.stop is None:
         assert len(crossed) == 0
     else:
-        assert trace.rows[crossed[0]] <= trace.stop <= trace.rows[crossed[0] + 1]
+        assert trace.steps[crossed[0]] <= trace.stop <= trace.steps[crossed[0] + 1]
+
+
+def test_calibration_is_judged_on_the_classes_so_far(small_data, small_plans):
+    plan, model = small_plans[0], CategoryDiscoverer(n_components=16)
+    trace = calibration_of(small_data, plan, model)
+    np.testing.assert_allclose(trace.weight.sum(axis=1), 1)
+    seen = np.isin(small_data.test_y, plan.known_before(len(plan.sessions)))
+    probability = model.predict_proba(small_data.test_x[seen]).max(axis=1)
+    assert np.nansum(trace.confidence[1] * trace.weight[1]) == pytest.approx(probability.mean(), abs=0.02)
+    gap = np.nansum(trace.weight[1] * np.abs(trace.confidence[1] - trace.accuracy[1]))
+    assert trace.error[1] == pytest.approx(gap, abs=1e-9)
+    assert len(trace.false_alarms) == len(plan.sessions) + 1
+    alarms = np.mean(model.novelty(small_data.test_x[seen]) > 0.95)
+    assert trace.false_alarms[-1] == pytest.approx(alarms)
 
 
 def test_the_papers_configuration_scales_the_rows_by_itself(small_data, small_plans):

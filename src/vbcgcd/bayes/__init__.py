@@ -6,6 +6,7 @@ from vbcgcd.bayes.alignment import (
     align,
     bhattacharyya,
     log_det_along_path,
+    penalised,
     volume_ratio,
 )
 from vbcgcd.bayes.classifier import Classifier, Metric, Predictive, log_normalise
@@ -53,6 +54,7 @@ __all__ = [
     "log_det_along_path",
     "log_evidence",
     "log_normalise",
+    "penalised",
     "posterior_from_parts",
     "posterior_of",
     "recover_statistics",

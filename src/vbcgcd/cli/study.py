@@ -279,7 +279,9 @@ def table(
 @app.command()
 @errors_are_messages
 def figure(
-    name: Annotated[str, typer.Argument(help="progress, novel-rows, dimensions, estimators or sessions.")],
+    name: Annotated[
+        str, typer.Argument(help="progress, novel-rows, dimensions, estimators, reliability or sessions.")
+    ],
     data: Data,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="File to save the figure to (PNG, PDF or SVG).")

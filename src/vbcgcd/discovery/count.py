@@ -3,7 +3,8 @@
 ``rehearsal``, the default, asks that a category is worth as much likelihood as labelled ones were, and then
 that each is probable; see `vbcgcd.discovery.distinct`.
 ``evidence`` maximises the evidence of the posteriors, ``merge`` starts with too many clusters and merges
-pairs while the evidence ratio asks for it, ``silhouette`` is the paper's extension.
+pairs while the evidence ratio asks for it, ``silhouette-all`` is the paper's extension and ``silhouette`` the
+same among the rows that look novel.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from vbcgcd.discovery.distinct import Returned, complete, first_pass, of_number
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
+from vbcgcd.discovery.silhouette import silhouettes
 from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.discovery.worth import Stream
 from vbcgcd.record import CountCurve
@@ -37,7 +39,7 @@ ROWS_PER_CATEGORY = 3
 BEYOND_CHANCE = 3.0
 #: A rehearsed price is at least this share of the margin.
 LEAST_PRICE = 0.15
-#: Candidate numbers whose evidence, or silhouette, is computed.
+#: Candidate numbers whose evidence is computed.
 CANDIDATES = 14
 #: Two evidences are equal below this difference: an empty category adds nothing but rounding.
 SAME_EVIDENCE = 1e-3
@@ -252,25 +254,26 @@ def _ratio(problem: CountProblem, parts: list[Statistics], values: list[float], 
 
 
 def silhouette(problem: CountProblem) -> Counted:
-    """The number of k-means clusters of rows that look novel with the best silhouette (as in the paper)."""
-    from sklearn.cluster import KMeans
-    from sklearn.metrics import silhouette_score
-
-    seed = int(problem.rng.integers(2**31))
+    """The number of k-means clusters with the best silhouette, among the rows that look novel."""
     novel = np.flatnonzero(problem.novelty > SILHOUETTE_NOVELTY)
-    novel = np.sort(problem.rng.permutation(novel)[:SILHOUETTE_ROWS])
-    rows = problem.mixture.rows[novel]
+    return _silhouette("silhouette", problem, problem.mixture.rows, novel)
+
+
+def silhouette_all(problem: CountProblem) -> Counted:
+    """The number of k-means clusters with the best silhouette, of all rows: the paper has no other gate."""
+    return _silhouette("silhouette-all", problem, problem.rows, np.arange(len(problem.rows)))
+
+
+def _silhouette(name: str, problem: CountProblem, rows: Array, chosen: Array) -> Counted:
+    seed = int(problem.rng.integers(2**31))
+    rows = rows[np.sort(problem.rng.permutation(chosen)[:SILHOUETTE_ROWS])]
     most = min(SILHOUETTE_MOST, len(np.unique(rows, axis=0)) - 1)
     if most < 2:
-        chosen = min(1, len(rows))
-        return Counted(_curve_of("silhouette", [chosen], [0.0], chosen), None)
-    candidates = np.unique(np.geomspace(2, most, CANDIDATES).round().astype(int))
-    scores = []
-    for k in candidates.tolist():
-        labels = KMeans(k, n_init=2, random_state=seed).fit_predict(rows)
-        scores.append(float(silhouette_score(rows, labels)) if len(np.unique(labels)) > 1 else -1.0)
-    chosen = int(candidates[int(np.argmax(scores))])
-    return Counted(_curve_of("silhouette", candidates, scores, chosen), None)
+        few = min(1, len(rows))
+        return Counted(_curve_of(name, [few], [0.0], few), None)
+    scores = silhouettes(rows, 2, most, seed)
+    best = max(scores, key=scores.__getitem__)
+    return Counted(_curve_of(name, list(scores), list(scores.values()), best), None)
 
 
 def _curve_of(method: str, candidates: Any, scores: Any, chosen: int) -> CountCurve:
@@ -282,4 +285,5 @@ COUNTERS: dict[str, Counter] = {
     "evidence": evidence,
     "merge": merge,
     "silhouette": silhouette,
+    "silhouette-all": silhouette_all,
 }

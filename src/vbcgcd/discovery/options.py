@@ -83,7 +83,7 @@ class Options:
         Which rows teach a novel category: those that the start finds probably novel; all of its cluster;
         those that no known category explains better (the authors' code); every row moved to its best
         category (the paper); soft expectation-maximisation with frozen known categories.
-    count : {"rehearsal", "evidence", "merge", "silhouette"}, default="rehearsal"
+    count : {"rehearsal", "evidence", "merge", "silhouette", "silhouette-all"}, default="rehearsal"
         How the number of novel categories is estimated. "rehearsal" hides labelled categories during `fit`
         and learns what one of average size is worth, drops what is not distinct, and looks for small
         categories among the rows that are left; with fewer than four labelled categories, or five rows for
@@ -95,7 +95,15 @@ class Options:
         How novel categories are made comparable with known ones of fewer rows. "rows" lets a novel category
         with more than twice the rows that half of the known ones have count for as many as these; where rows
         are about equally many, it changes nothing. A number is the target R of the paper's covariance
-        alignment, 0 there. None leaves the posteriors as the rows make them.
+        alignment, 0 there; with relabelling by density ("filter", "reassign", "em") the provisional novel
+        posteriors are aligned as well. None leaves the posteriors as the rows make them.
+    alignment_ratio : {"novel/known", "known/novel"}, default="novel/known"
+        What R is the logarithm of. The paper uses both: its equation 11 divides the novel volume by that of
+        the known categories, its stopping rule "R < epsilon" and its tables of R make sense the other way
+        round. They differ in the sign of ``alignment`` only.
+    alignment_penalty : float or None, default=None
+        Align by a penalty beside the ELBO, of this weight (equation 10 of the paper, which advises against
+        it), instead of early stopping. Needs a target in ``alignment``.
     unassigned : bool, default=True
         Leave rows that fit no category well enough unassigned, and keep the statistics of groups that are
         too small to be a category (seedlings). Only with ``cluster="mixture"``.
@@ -143,6 +151,8 @@ class Options:
     count: str = _choice("rehearsal", *COUNTERS)
     geometry: str = _choice("auto", "auto", "direction", "distance")
     alignment: float | str | None = _number("rows", words=("rows", None))
+    alignment_ratio: str = _choice("novel/known", "novel/known", "known/novel")
+    alignment_penalty: float | None = _number(None, low=0, words=(None,))
     unassigned: bool = _choice(True, True, False)
     update_known: bool = _choice(False, True, False)
     svi_steps: int = _number(300, low=1, whole=True)
@@ -157,16 +167,24 @@ class Options:
     def __post_init__(self) -> None:
         for each in fields(self):
             _check_of(each)(each.name, getattr(self, each.name))
+        if self.alignment_penalty is not None and (self.target is None or self.inference == "svi"):
+            raise InputError(
+                f"alignment_penalty={self.alignment_penalty} needs a target, such as alignment=0.0, and "
+                "inference='exact'; set them, or leave the penalty out.",
+                option="alignment_penalty",
+            )
+
+    @property
+    def target(self) -> float | None:
+        """Target of log det novel - log mean det known (equation 11); None leaves the volumes unchanged."""
+        if self.alignment is None or isinstance(self.alignment, str):
+            return None
+        return float(self.alignment if self.alignment_ratio == "novel/known" else -self.alignment)
 
     @property
     def classifier(self) -> Classifier:
         """How rows are scored."""
         return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))
-
-    @property
-    def alignment_target(self) -> float | None:
-        """Target R of the paper's covariance alignment; None where it is not asked for."""
-        return None if self.alignment is None or isinstance(self.alignment, str) else float(self.alignment)
 
     def generator(self, *path: int) -> np.random.Generator:
         """Random numbers for one purpose; the same seed and purpose give the same numbers."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import statistics_by_responsibility
+from vbcgcd.bayes import Posterior, statistics_by_responsibility
 from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture
@@ -53,6 +53,9 @@ class SessionRows:
         Called with the name of each step as it begins.
     steps : list of Step
         Those that are done.
+    fit : callable, optional
+        Gives the posteriors of novel categories that are taught with weights (N, K), as the session will in
+        the end: aligned where it aligns. Exact ones by default.
     """
 
     rows: Array
@@ -60,6 +63,7 @@ class SessionRows:
     weight: Array | None
     progress: Callable[[str], None]
     steps: list[Step] = field(default_factory=list)
+    fit: Callable[[Array], Posterior | None] | None = None
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
@@ -103,8 +107,9 @@ class SessionRows:
 
     def _novel_density(self, responsibility: Array) -> Array:
         """Log-density under provisional novel posteriors fitted to ``responsibility``."""
-        known = self.knowledge
-        statistics = statistics_by_responsibility(
-            self.rows, self.weighted(responsibility), structure=known.prior.structure
-        )
-        return known.classifier.log_density(self.rows, known.posterior_of(statistics))
+        known, weight = self.knowledge, self.weighted(responsibility)
+        posterior = None if self.fit is None else self.fit(weight)
+        if posterior is None:
+            statistics = statistics_by_responsibility(self.rows, weight, structure=known.prior.structure)
+            posterior = known.posterior_of(statistics)
+        return known.classifier.log_density(self.rows, posterior)

@@ -17,9 +17,11 @@ from numpy.typing import NDArray
 from vbcgcd.bayes import (
     AlignmentRule,
     Posterior,
+    Schedule,
     Statistics,
     align,
     log_evidence,
+    penalised,
     run_svi,
     statistics_by_responsibility,
     volume_ratio,
@@ -55,6 +57,9 @@ SURE_KNOWN = 0.95
 FEW_CATEGORIES, FEW_ROWS = 4, 8
 #: A novel category that fewer rows than this teach, by weight, is not created.
 LEAST_WEIGHT = 1e-6
+
+#: Where SVI is to stop early its steps are small, as the paper's are: a large one may step over the place.
+SMALL_STEPS = Schedule(delay=100.0)
 
 __all__ = ["NovelFit", "fit_novel", "run_session"]
 
@@ -105,7 +110,13 @@ def run_session(
     except InputError:
         knowledge.reduced(rows)  # counts the rows as the caller does
         raise
-    here = SessionRows(reduced, knowledge, weight, progress)
+    here = SessionRows(
+        reduced,
+        knowledge,
+        weight,
+        progress,
+        fit=lambda teaching: fit_novel(reduced, teaching, knowledge, options, rng).posterior,
+    )
     with here.step("novelty") as details:
         novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
@@ -293,7 +304,7 @@ def _canonical_order(rows: Array, weight: Array | None) -> Array:
 class NovelFit(NamedTuple):
     """Posteriors of the novel categories, None where there are none, and R before and after alignment.
 
-    ``weight`` is what each row counts for in their statistics, array (N, K); None after SVI.
+    ``weight`` is what each row counts for in their statistics, array (N, K); None after SVI or a penalty.
     """
 
     posterior: Posterior | None
@@ -334,8 +345,8 @@ def fit_novel(
     if options.inference == "svi":
         statistics, details["trace"] = _svi(rows, weight, knowledge, options, rng)
         counted = None
-    elif options.alignment_target is not None:
-        aligned = align(knowledge.prior, statistics, known, target=options.alignment_target)
+    elif options.target is not None and options.alignment_penalty is None:
+        aligned = align(knowledge.prior, statistics, known, target=options.target)
         statistics, details["tau"] = aligned.statistics, aligned.tau
         counted = weight * aligned.tau
     if options.alignment == "rows":
@@ -344,6 +355,9 @@ def fit_novel(
             statistics, details["tau"] = statistics * tau, tau
             counted = None if counted is None else counted * tau
     posterior = knowledge.posterior_of(statistics)
+    if options.target is not None and options.alignment_penalty is not None:
+        posterior = penalised(posterior, known, weight=options.alignment_penalty, target=options.target)
+        counted = None  # no weights of the rows give this posterior
     return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details, counted)
 
 
@@ -355,13 +369,14 @@ def _svi(
     for k in range(weight.shape[1]):
         members = np.flatnonzero(weight[:, k])
         rule = None
-        if options.alignment_target is not None:
-            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.alignment_target)
+        if options.target is not None:
+            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.target)
         result = run_svi(
             knowledge.prior,
             rows[members].astype(np.float64),
             weight=weight[members, k],
             max_steps=options.svi_steps,
+            schedule=None if rule is None else SMALL_STEPS,
             alignment=rule,
             random_state=rng,
         )

@@ -79,22 +79,56 @@ def sweep(label: str, method: str, option: str, values: Iterable[Any], **run: An
 
 
 _OURS = Variant("ours", Run("ours"))
-_LEVELS = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
-_COUNTS = ("rehearsal", "evidence", "merge", "silhouette")
+#: The paper's own table reads R the other way round: its R = 3 stops earliest, which is R = -3 here.
+_LEVELS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0)
+_COUNTS = ("rehearsal", "evidence", "merge", "silhouette", "silhouette-all")
+_PE = {"cluster": "kmeans", "relabel": "reassign", "standardise": True, "log_determinant": False}
+
+
+def _ablation(method: str) -> tuple[Variant, ...]:
+    """A configuration of the paper without one of its parts at a time, as the paper defines them."""
+
+    def without(words: str, **options: Any) -> Variant:
+        return Variant(f"{method}, {words}", Run(method, options))
+
+    return (
+        Variant(method, Run(method)),
+        without("no early stopping", alignment=None),
+        without("no relabelling", relabel="none"),
+        without("no Mahalanobis", metric="euclidean"),
+        without("with log-determinant", log_determinant=True),
+    )
+
+
+#: Weights of the penalty of equation 10: about 1, about nu / D, and so large that R meets its target.
+_PENALTIES = (1.0, 100.0, 1e6)
+
+
 _ABLATION = (
+    *_ablation("paper"),
+    Variant("paper, no VB", Run("pe", _PE)),
+    Variant("paper, no VB, with log-determinant", Run("pe", {**_PE, "log_determinant": True})),
+    *_ablation("paper-narrow"),
+    *sweep("paper-narrow, L_det of weight {:g}", "paper-narrow", "alignment_penalty", _PENALTIES),
+    Variant("recipe", Run("recipe")),
+    Variant("recipe, no early stopping", Run("recipe", {"alignment": None})),
+    Variant("recipe, no relabelling", Run("recipe", {"relabel": "none"})),
     _OURS,
-    Variant("ours, no VB", Run("pe")),
+    Variant("ours, point estimates", Run("pe")),
     Variant("ours, early stopping", Run("ours", {"alignment": 0.0})),
     Variant("ours, no relabelling", Run("ours", {"relabel": "none"})),
-    Variant("ours, no Mahalanobis", Run("ours", {"metric": "euclidean"})),
-    Variant("recipe", Run("recipe")),
-    Variant("recipe, no VB", Run("pe", {"cluster": "kmeans"})),
-    Variant("recipe, no early stop", Run("recipe", {"alignment": None})),
-    Variant("recipe, no relabelling", Run("recipe", {"relabel": "none"})),
-    Variant("recipe, no Mahalanobis", Run("recipe", {"metric": "euclidean"})),
-    Variant("paper", Run("paper")),
-    Variant("paper, no early stop", Run("paper", {"alignment": None})),
+    Variant("ours, pooled covariance", Run("ours", {"metric": "euclidean"})),
+    Variant("ours, no Mahalanobis", Run("ours", {"metric": "euclidean", "whiten": False})),
 )
+
+
+def _targets(method: str) -> tuple[Variant, ...]:
+    """The targets of the paper's tables of R, by equation 11, and no target."""
+    return (
+        *(Variant(f"{method}, R = {r:g}", Run(method, {"alignment": r} if r else {})) for r in _LEVELS),
+        Variant(f"{method}, never stopped", Run(method, {"alignment": None})),
+    )
+
 
 _CATALOGUE = (
     Experiment(
@@ -130,10 +164,12 @@ _CATALOGUE = (
         "Target of covariance alignment",
         "How does the target R of covariance alignment trade old against new classes?",
         (
-            *sweep("recipe, R = {:g}", "recipe", "alignment", _LEVELS),
+            *_targets("paper"),
+            *_targets("paper-narrow"),
+            Variant("recipe, R = 0", Run("recipe")),
             Variant("recipe, never stopped", Run("recipe", {"alignment": None})),
-            *sweep("ours, R = {:g}", "ours", "alignment", _LEVELS),
-            Variant("ours (never stopped)", Run("ours")),
+            Variant("ours, R = 0", Run("ours", {"alignment": 0.0})),
+            Variant("ours (never stopped)", _OURS.run),
         ),
     ),
     Experiment(
@@ -145,6 +181,9 @@ _CATALOGUE = (
             Variant("D up to 100", Run("ours", {"n_components": 100})),
             Variant("D up to 200", Run("ours", {"n_components": 200})),
             Variant("D up to 384", Run("ours")),
+            Variant("paper, diagonal", Run("paper", {"covariance": "diagonal"})),
+            *sweep("paper, D up to {}", "paper", "n_components", (100, 200)),
+            Variant("paper, D up to 384", Run("paper")),
         ),
         ("summary", "cost"),
     ),
@@ -157,6 +196,9 @@ _CATALOGUE = (
             Variant("point estimate (PE)", Run("pe", supervised=True)),
             Variant("variational (VI)", Run("ours", supervised=True)),
             Variant("shared covariance (LDA)", Run("lda", supervised=True)),
+            Variant("paper: variational (VI)", Run("paper", supervised=True)),
+            Variant("paper: class means (CM)", Run("paper", {"metric": "euclidean"}, supervised=True)),
+            Variant("paper: point estimate (PE)", Run("pe", _PE, supervised=True)),
         ),
         ("bounds",),
     ),
@@ -164,7 +206,10 @@ _CATALOGUE = (
         "bounds",
         "Supervised upper bounds and inevitable forgetting",
         "What would full supervision reach, and how much of the labelled classes does it lose itself?",
-        (Variant("ours, supervised", Run("ours", supervised=True)),),
+        (
+            Variant("ours, supervised", Run("ours", supervised=True)),
+            Variant("paper, supervised", Run("paper", supervised=True)),
+        ),
         ("bounds",),
         takes_methods=True,
     ),
@@ -172,7 +217,7 @@ _CATALOGUE = (
         "long",
         "Ten sessions (b50t10)",
         "What do twice as many sessions, each with fewer new classes, cost?",
-        (_OURS,),
+        (_OURS, Variant("paper", Run("paper"))),
         ("sessions", "summary"),
         plan="b50t10",
         takes_methods=True,
@@ -181,7 +226,7 @@ _CATALOGUE = (
         "scarce",
         "Few labelled classes (b10t9)",
         "What if only a tenth of the classes is labelled?",
-        (_OURS,),
+        (_OURS, Variant("paper", Run("paper")), Variant("happy-frozen", Run("happy-frozen"))),
         ("sessions", "summary"),
         plan="b10t9",
         takes_methods=True,
@@ -193,8 +238,12 @@ _CATALOGUE = (
         (
             Variant("number given", Run("ours")),
             *sweep("estimated: {}", "ours", "count", _COUNTS, number_known=False),
+            Variant("paper, number given", Run("paper")),
+            *sweep("paper, {}", "paper", "count", _COUNTS[-2:], number_known=False),
+            Variant("happy-frozen, number given", Run("happy-frozen")),
+            Variant("happy-frozen, silhouette", Run("happy-frozen", number_known=False)),
         ),
-        ("summary", "counts"),
+        ("summary", "averages", "counts"),
     ),
     Experiment(
         "stream",

@@ -14,11 +14,13 @@ from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.labelled import Dataset
+from vbcgcd.study.methods import METHODS
 from vbcgcd.study.plans import Plan, paper_dataset
 from vbcgcd.study.published import paper_experiment, published
 from vbcgcd.study.records import RunRecord
 from vbcgcd.study.traces import (
     ProgressTrace,
+    calibration_of,
     estimates_of,
     progress_of_session,
     two_categories,
@@ -100,36 +102,66 @@ def _canvas(width: float, height: float, **grid: Any) -> tuple[Any, Any]:
 
 
 def _progress(data: Dataset, plan: Plan) -> Any:
-    """Accuracy and covariance volume along the training of the first session (the paper's figure 2)."""
-    ours = progress_of_session(data, plan, CategoryDiscoverer())
-    # The paper's configuration without early stopping, so that the whole path is shown.
-    paper = progress_of_session(data, plan, CategoryDiscoverer.paper(alignment=None))
+    """Accuracy and covariance volume over the iterations of the first session (the paper's figure 2)."""
     figure, axes = _canvas(11, 6.4, nrows=2, ncols=2, sharex=True)
-    titles = ("ours: calibrated prior", "the paper's configuration: prior N(0, I)")
-    for column, (trace, title) in enumerate(zip((ours, paper), titles, strict=True)):
-        _progress_column(axes[:, column], trace, title)
-    figure.suptitle(f"Learning novel categories, {data.name}, session 1", fontsize=12)
+    titles = {
+        "paper": "prior N(0, I), rows of unit variance",
+        "paper-narrow": "rows ten times as wide as the prior",
+    }
+    for column, (method, title) in enumerate(titles.items()):
+        model = CategoryDiscoverer.paper(**METHODS[method].options)
+        _progress_column(axes[:, column], progress_of_session(data, plan, model), f"{method}: {title}")
+    figure.suptitle(f"Novel categories trained by SVI without stopping, {data.name}, session 1", fontsize=12)
     return figure
 
 
 def _progress_column(axes: Any, trace: ProgressTrace, title: str) -> None:
     top, bottom = axes
     for name, colour, style in (("all", BLUE, "-"), ("old", GREY, "--"), ("new", ORANGE, ":")):
-        top.plot(trace.rows, 100 * getattr(trace, name), style, color=colour, lw=2, label=name.capitalize())
+        top.plot(trace.steps, 100 * getattr(trace, name), style, color=colour, lw=2, label=name.capitalize())
     best = int(np.argmax(trace.all))
-    top.plot(trace.rows[best], 100 * trace.all[best], "o", color=BLUE, ms=7, label="best All")
+    top.plot(trace.steps[best], 100 * trace.all[best], "o", color=BLUE, ms=7, label="best All")
     top.set_ylabel("test accuracy, %")
     top.set_title(title, fontsize=11)
-    bottom.plot(trace.rows, trace.volume, color=ORANGE, lw=2, label="novel categories, mean")
-    bottom.axhline(trace.known_volume, color=GREY, ls="--", label="known categories, log of mean")
-    bottom.set_ylabel("log-determinant of the covariance")
-    bottom.set_xlabel("training progress: effective rows per novel category")
+    bottom.plot(trace.steps, trace.volume - trace.known_volume, color=ORANGE, lw=2, label="R, mean")
+    bottom.axhline(0.0, color=GREY, ls="--", label="known categories, log of the mean")
+    bottom.axhline(trace.typical_volume - trace.known_volume, color=GREY, ls=":", label="mean of the logs")
+    bottom.set_ylabel("R: log-volume, novel less known")
+    bottom.set_xlabel("iteration")
     for ax in (top, bottom):
         if trace.stop is not None:
-            ax.axvline(trace.stop, color=GREEN, lw=1.2, label="stopping point, R = 0")
-        ax.set_xscale("log")
+            ax.axvline(trace.stop, color=GREEN, lw=1.2, label="R = 0")
+        ax.set_xscale("symlog", linthresh=1)
+        ax.set_xlim(0, trace.steps[-1])
         ax.grid(alpha=0.25)
         ax.legend(frameon=False, fontsize=9)
+
+
+def _reliability(data: Dataset, plan: Plan) -> Any:
+    """How far probabilities are right, before and after the sessions, and the rate of false alarms."""
+    trace = calibration_of(data, plan, CategoryDiscoverer())
+    figure, axes = _canvas(10, 4.2, ncols=2)
+    left, right = axes
+    left.plot([0, 1], [0, 1], color=GREY, lw=1, ls="--", label="as sure as right")
+    names = ("labelled classes alone", f"after session {len(plan.sessions)}")
+    for i, (name, colour) in enumerate(zip(names, (BLUE, ORANGE), strict=True)):
+        label = f"{name}, ECE {trace.error[i]:.3f}"
+        left.plot(trace.confidence[i], trace.accuracy[i], "-", color=colour, lw=1.2, label=label)
+        left.scatter(trace.confidence[i], trace.accuracy[i], s=12 + 400 * trace.weight[i], color=colour)
+    left.set_xlabel("probability of the answer (size: share of the rows)")
+    left.set_ylabel("share of right answers")
+    left.legend(frameon=False, fontsize=9)
+    right.plot(np.arange(len(trace.false_alarms)), 100 * trace.false_alarms, "o-", color=BLUE)
+    right.axhline(5, color=GREY, ls="--", lw=1, label="promised")
+    right.set_ylim(bottom=0)
+    right.set_xticks(np.arange(len(trace.false_alarms)))
+    right.set_xlabel("session")
+    right.set_ylabel("known test rows with novelty above 0.95, %")
+    right.legend(frameon=False, fontsize=9)
+    for ax in axes:
+        ax.grid(alpha=0.25)
+    figure.suptitle(f"Calibration, {data.name}, test rows of the classes so far", fontsize=12)
+    return figure
 
 
 def _novel_rows(runs: Runs, data: str) -> Any:
@@ -193,15 +225,17 @@ def _estimators(data: Dataset, plan: Plan) -> Any:
     axes[0].set_ylim(top=axes[0].get_ylim()[1] * 1.35)
     axes[0].legend(frameon=False, fontsize=9, ncols=2, loc="upper center")
     axes[0].grid(alpha=0.25)
-    limit = float(np.abs(both.covariance_pe).max())
     for ax, matrix, title in (
         (axes[1], both.covariance_pe, "covariance, point estimate"),
         (axes[2], both.covariance_vi, "covariance, variational Bayes"),
     ):
+        limit = float(np.abs(matrix).max())
         image = ax.imshow(matrix, cmap="RdBu_r", vmin=-limit, vmax=limit)
-        ax.set_title(title, fontsize=11)
-    figure.colorbar(image, ax=axes[1:], shrink=0.85)
-    figure.suptitle(f"Class {data.class_name(both.name)} from {both.n_rows} rows, {data.name}", fontsize=12)
+        ax.set_title(f"{title}\nmean variance {np.diag(matrix).mean():.2f}", fontsize=11)
+        figure.colorbar(image, ax=ax, shrink=0.85)
+    name = data.class_name(both.name)
+    title = f"Class {name} from {both.n_rows} rows, {data.name}, the leading {len(at)} dimensions"
+    figure.suptitle(title, fontsize=12)
     return figure
 
 
@@ -243,6 +277,7 @@ DATA_FIGURES: dict[str, Callable[[Dataset, Plan], Any]] = {
     "progress": _progress,
     "dimensions": _dimensions,
     "estimators": _estimators,
+    "reliability": _reliability,
 }
 #: Figures of the runs of a study.
 RUN_FIGURES: dict[str, Callable[[Runs, str], Any]] = {"novel-rows": _novel_rows, "sessions": _sessions}

@@ -18,6 +18,7 @@ __all__ = [
     "Run",
     "expand_methods",
     "options_of",
+    "supervised_part",
 ]
 
 
@@ -94,6 +95,14 @@ OURS = (
         year=2025,
     ),
     MethodCard(
+        "paper-narrow",
+        "the same with rows about ten times as wide as the prior, as the paper's are",
+        "vbcgcd.model:CategoryDiscoverer.paper",
+        paper="VB-CGCD, ICML",
+        year=2025,
+        options={"prior_variance": 0.1},
+    ),
+    MethodCard(
         "replay",
         "a neural classifier trained each session on samples of our posteriors",
         "vbcgcd.study.variants:Replay",
@@ -161,7 +170,6 @@ RIVALS = (
         "Happy, NeurIPS",
         2024,
         needs="torch",
-        counts=False,
     ),
     MethodCard(
         "gm-frozen",
@@ -269,6 +277,33 @@ def options_of(run: Run) -> dict[str, Any]:
     """All options of a run that differ from the method's defaults: those of its card, and its own."""
     card = METHODS.get(run.method)
     return {**({} if card is None else card.options), **run.options}
+
+
+#: Options of `CategoryDiscoverer` that only unlabelled sessions depend on, so no supervised bound does.
+_SESSION_OPTIONS = (
+    "cluster",
+    "relabel",
+    "count",
+    "alignment",
+    "alignment_ratio",
+    "alignment_penalty",
+    "unassigned",
+    "update_known",
+)
+
+
+def supervised_part(run: Run) -> Run:
+    """What a run's supervised bound depends on: the run without the options of unlabelled sessions.
+
+    Examples
+    --------
+    >>> supervised_part(Run("paper", {"alignment": 1.0, "n_components": 8}, number_known=False))
+    Run(method='paper', options={'n_components': 8}, number_known=True, supervised=True)
+    """
+    kept = run.options
+    if run.method in {card.name for card in OURS if card.where.startswith(_MODEL)}:
+        kept = {name: value for name, value in run.options.items() if name not in _SESSION_OPTIONS}
+    return Run(run.method, kept, supervised=True)
 
 
 def expand_methods(names: str) -> tuple[str, ...]:

@@ -17,12 +17,12 @@ from vbcgcd.errors import DiskError
 from vbcgcd.record import plain
 from vbcgcd.study.methods import Run, options_of
 from vbcgcd.study.plans import PlanOrigin
-from vbcgcd.study.scoring import Accuracies, ClusterScore, SessionScore, StreamScore, share
+from vbcgcd.study.scoring import PROTOCOLS, Accuracies, ClusterScore, SessionScore, StreamScore, share
 from vbcgcd.study.stability import IdStability
 from vbcgcd.study.streams.scoring import StreamResult
 
 #: Raised whenever scoring or a method changes what a run would give: older runs are then repeated.
-REVISION = 5
+REVISION = 6
 Score = TypeVar("Score", SessionScore, StreamScore, ClusterScore)
 _OPTIONAL = ("stream", "stability", "test_clusters", "session_clusters", "calibration_error")
 
@@ -194,6 +194,10 @@ class RunRecord:
         result, bound = plain(self.result), plain(self.bound)
         for session in [] if result is None else result["sessions"]:
             session["found"] = session.pop("n_discovered")
+        scores = [*bound["scores"], *(s[k] for s in (result or {}).get("sessions", ()) for k in PROTOCOLS)]
+        for score in scores:
+            if score["later"] is None:
+                del score["later"]
         # What only realistic streams have, and what records of earlier versions lack.
         for part, names in ((result, _OPTIONAL), (bound, ("macro",))):
             for name in () if part is None else names:
@@ -268,7 +272,7 @@ def _plan_result(content: Mapping[str, Any]) -> PlanResult:
 
 
 def _score(kind: type[Score], content: Mapping[str, Any]) -> Score:
-    return kind(**{f.name: _number(content[f.name]) for f in fields(kind)})
+    return kind(**{f.name: _number(content.get(f.name)) for f in fields(kind)})
 
 
 def _number(value: Any) -> Any:

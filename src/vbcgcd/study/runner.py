@@ -80,6 +80,7 @@ def execute(
     key: str,
     *,
     junk: Dataset | None = None,
+    bound: Accuracies | None = None,
     progress: Progress = lambda step: None,
 ) -> RunRecord:
     """Run a method and its supervised bound over a plan; the record has all that tables and figures show.
@@ -93,6 +94,8 @@ def execute(
         Name of the run.
     junk : Dataset, optional
         What the junk of a realistic stream comes from, where its plan draws it from another dataset.
+    bound : Accuracies, optional
+        The supervised bound, where it is known already.
     progress : callable
         Called with the name of each step as it begins.
     """
@@ -105,7 +108,9 @@ def execute(
         result = run_stream(make(), data, plan, junk=junk, number_known=run.number_known, progress=progress)
     elif not run.supervised:
         result = run_plan(make(), data, plan, number_known=run.number_known, progress=progress)
-    bound = upper_bound(make, data, plan, base=None if result is None else result.base, progress=progress)
+    if bound is None:
+        base = None if result is None else result.base
+        bound = upper_bound(make, data, plan, base=base, progress=progress)
     name = name_with_junk(data, plan, junk)
     return RunRecord(key, run, name, data.digest, plan.origin, result, bound)
 

@@ -104,7 +104,7 @@ def answer_probability(labels: Array, columns: Array, classes: Array | None) -> 
 
 @dataclass(frozen=True)
 class SessionScore:
-    """Test accuracy after a session, on four groups of classes; NaN for a group without test rows.
+    """Test accuracy after a session, on five groups of classes; NaN for a group without test rows.
 
     Parameters
     ----------
@@ -116,12 +116,15 @@ class SessionScore:
         On the classes that are novel in the session.
     labelled : float
         On the classes of the base session.
+    later : float
+        On all classes that came after it; NaN in records of earlier versions.
     """
 
     all: float
     old: float
     new: float
     labelled: float
+    later: float = math.nan
 
 
 @dataclass(frozen=True)
@@ -273,7 +276,9 @@ def score_session(correct: Array, truth: Array, labelled: Array, known: Array, n
         chosen = np.isin(truth, classes)
         return float(correct[chosen].mean()) if chosen.any() else float("nan")
 
-    return SessionScore(mean(np.concatenate([known, novel])), mean(known), mean(novel), mean(labelled))
+    every = np.concatenate([known, novel])
+    later = np.setdiff1d(every, labelled)
+    return SessionScore(mean(every), mean(known), mean(novel), mean(labelled), mean(later))
 
 
 def macro_accuracy(correct: Array, truth: Array) -> float:

@@ -12,11 +12,12 @@ from typing import Any, NamedTuple
 from vbcgcd.errors import InputError
 from vbcgcd.study.datasets import Dataset, load_dataset
 from vbcgcd.study.experiments import EXPERIMENTS, Experiment, Variant, with_methods
-from vbcgcd.study.methods import Run
+from vbcgcd.study.methods import Run, supervised_part
 from vbcgcd.study.named import PLAN_NAMES, named_plan
 from vbcgcd.study.plans import Plan, check_plan, read_plan
 from vbcgcd.study.records import Results, RunRecord, identity, run_key
 from vbcgcd.study.runner import check_available, execute
+from vbcgcd.study.scoring import Accuracies
 from vbcgcd.study.shapes import NAMED_PLANS
 from vbcgcd.study.streams.junk import name_with_junk
 from vbcgcd.study.streams.shapes import STREAMS
@@ -219,14 +220,17 @@ def run_study(
         results.check_writable()
     work = list(_work(experiment, dataset, other, plans, junk))
     runs: dict[str, list[RunRecord]] = {}
+    bounds: dict[str, Accuracies] = {}
     for completed, item in enumerate(work):
         report = functools.partial(_report, progress, completed, len(work), item)
         record = finished.get(item.key)
         if record is None:
-            record = execute(item.variant.run, item.data, item.plan, item.key, junk=junk, progress=report)
+            run, bound = item.variant.run, bounds.get(item.bound_key)
+            record = execute(run, item.data, item.plan, item.key, junk=junk, bound=bound, progress=report)
             finished[item.key] = record
             if results is not None:
                 results.add(record)
+        bounds[item.bound_key] = record.bound
         runs.setdefault(item.variant.label, []).append(record)
     if progress is not None and work:
         progress(StudyProgress(len(work), len(work), work[-1].variant.label, work[-1].seed, "finished"))
@@ -242,6 +246,7 @@ class _Work(NamedTuple):
     data: Dataset
     plan: Plan
     key: str
+    bound_key: str
 
 
 def _work(
@@ -257,8 +262,11 @@ def _work(
     for variant in experiment.variants:
         source = second if variant.second and second is not None else data
         for plan, plan_digest in zip(plans, plan_digests, strict=True):
-            key = run_key(variant.run, digests[variant.second], plan_digest)
-            yield _Work(variant, plan.origin.seed, source, plan, key)
+            key, bound_key = (
+                run_key(run, digests[variant.second], plan_digest)
+                for run in (variant.run, supervised_part(variant.run))
+            )
+            yield _Work(variant, plan.origin.seed, source, plan, key, bound_key)
 
 
 def _report(

@@ -13,6 +13,7 @@ from vbcgcd.embed.finetune.objective import (  # noqa: E402
     contrastive_loss,
     finetune_loss,
     nearest_mean_accuracy,
+    printed_contrast,
     rows_for_means,
 )
 
@@ -47,6 +48,38 @@ def test_views_of_one_label_attract(rows, labels):
     assert found == pytest.approx(by_hand(rows, 0.5, labels * 2), abs=1e-4)
 
 
+@settings(deadline=None, max_examples=50)
+@given(rows=ROWS, temperature=st.floats(0.1, 2))
+def test_the_printed_equation_has_first_views_and_no_positive_below(rows, temperature):
+    unit = rows.astype(np.float64) / np.linalg.norm(rows.astype(np.float64), axis=1, keepdims=True)
+    first, second = unit[:4], unit[4:]
+    terms = []
+    for i in range(4):
+        below = sum(np.exp(first[i] @ first[j] / temperature) for j in range(4) if j != i)
+        terms.append(-np.log(np.exp(first[i] @ second[i] / temperature) / below))
+    found = printed_contrast(torch.from_numpy(rows), temperature).item()
+    assert found == pytest.approx(np.mean(terms), abs=1e-4)
+
+
+def test_the_contrast_is_chosen_by_name():
+    torch.manual_seed(0)
+    rows, logits, labels = torch.randn(8, 4), torch.randn(8, 3), torch.tensor([0, 2, 1, 0])
+    found = {
+        name: finetune_loss(rows, logits, labels, weight=0.5, temperature=0.2, contrast=name)[2].item()
+        for name in ("views", "labels", "printed")
+    }
+    assert found["views"] == contrastive_loss(rows, 0.2).item()
+    assert found["labels"] == contrastive_loss(rows, 0.2, labels).item()
+    assert found["printed"] == printed_contrast(rows, 0.2).item()
+    assert len(set(found.values())) == 3
+
+
+def test_the_printed_equation_of_one_picture_is_nothing():
+    rows = torch.randn(2, 5, requires_grad=True)
+    printed_contrast(rows, 0.1).backward()
+    assert torch.equal(rows.grad, torch.zeros(2, 5))
+
+
 def test_a_batch_of_one_picture_has_nothing_to_contrast():
     rows = torch.randn(2, 5, requires_grad=True)
     loss = contrastive_loss(rows, 0.1)
@@ -60,7 +93,7 @@ def test_the_loss_is_the_weighted_sum(weight):
     torch.manual_seed(0)
     rows, logits, labels = torch.randn(6, 4), torch.randn(6, 3), torch.tensor([0, 2, 1])
     loss, cross_entropy, contrast = finetune_loss(
-        rows, logits, labels, weight=weight, temperature=0.2, by_label=False
+        rows, logits, labels, weight=weight, temperature=0.2, contrast="views"
     )
     shares = np.exp(logits.numpy()) / np.exp(logits.numpy()).sum(axis=1, keepdims=True)
     assert cross_entropy.item() == pytest.approx(

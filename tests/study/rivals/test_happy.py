@@ -86,3 +86,14 @@ def test_feature_distillation_holds_the_projection_still(blob_stream):
         model.discover(stream.sessions[0][0], n_novel=3)
         moved.append(np.square(model._project(stream.rows) - before).sum(1).mean())
     assert moved[1] < 0.2 * moved[0]
+
+
+def test_the_silhouette_counts_all_clusters_less_the_known_ones():
+    rng = np.random.default_rng(0)
+    centres = 5 * rng.normal(size=(9, 12))
+    labels = np.repeat(np.arange(9), 30)
+    rows = centres[labels] + 0.2 * rng.normal(size=(len(labels), 12))
+    known = (labels < 5) & (np.arange(len(labels)) % 2 == 0)
+    model = HappyFrozen(epochs=1, base_epochs=2).fit(rows[known], labels[known])
+    outcome = model.discover(rows[~known])
+    assert len(outcome.novel) == 4

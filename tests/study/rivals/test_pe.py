@@ -1,6 +1,9 @@
+import copy
+
 import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.cluster import KMeans
 
 from vbcgcd.errors import InputError
 from vbcgcd.study.rivals.pe import PointEstimate, gaussian_log_density
@@ -71,3 +74,50 @@ def test_a_labelled_category_with_one_row_is_refused():
         PointEstimate(cluster="kmeans").fit(np.eye(4), [0, 0, 0, 1])
     with pytest.raises(InputError, match="all the same"):
         PointEstimate(cluster="kmeans").fit(np.ones((4, 3)), [0, 0, 1, 1])
+
+
+def test_relabelling_moves_rows_between_clusters(small):
+    labels = {}
+    for relabel in ("filter", "reassign"):
+        model = PointEstimate(cluster="kmeans", relabel=relabel, n_components=6).fit(small.rows, small.labels)
+        before = copy.copy(model)
+        position = before._cluster_alone(small.batch.astype(float), 4)
+        labels[relabel] = position
+        novel = position >= 6
+        assert 0 < novel.sum() < len(novel)
+    # Which rows are novel is the same question; where they go is not.
+    np.testing.assert_array_equal(labels["filter"] < 6, labels["reassign"] < 6)
+
+
+def test_reassigned_rows_go_where_they_are_explained_best(small):
+    model = PointEstimate(cluster="kmeans", relabel="reassign", n_components=6).fit(small.rows, small.labels)
+    rows = small.batch.astype(float)
+    seed = int(model._rng().integers(2**31))
+    clusters = KMeans(4, n_init=10, random_state=seed).fit(rows).labels_
+    provisional = copy.copy(model)
+    provisional._add(rows, clusters, 4)
+    np.testing.assert_array_equal(model._cluster_alone(rows, 4), provisional._scores(rows).argmax(axis=1))
+
+
+def test_without_the_log_determinant_the_distance_alone_decides(small):
+    model = PointEstimate(n_components=5, cluster="kmeans", log_determinant=False)
+    model.fit(small.rows, small.labels)
+    reduced = model._reduced(small.rows)
+    distances = np.stack(
+        [
+            ((np.linalg.solve(f, (reduced - m).T)) ** 2).sum(axis=0)
+            for m, f in zip(model.means_, model.factors_, strict=True)
+        ],
+        axis=1,
+    )
+    np.testing.assert_array_equal(model._scores(small.rows).argmax(axis=1), distances.argmin(axis=1))
+
+
+def test_standardised_rows_have_no_units(small):
+    factor = np.geomspace(0.01, 100, small.rows.shape[1])
+    models = [
+        PointEstimate(cluster="kmeans", standardise=True).fit(small.rows * f, small.labels)
+        for f in (1, factor)
+    ]
+    scores = [m._scores(small.batch * f) for m, f in zip(models, (1, factor), strict=True)]
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5)

@@ -1,4 +1,4 @@
-"""What training minimises (equation 2 of the paper), and how well its result classifies validation rows."""
+"""What training minimises (equations 2 and 3 of the paper), and how well its result classifies."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ __all__ = [
     "finetune_loss",
     "measure",
     "nearest_mean_accuracy",
+    "printed_contrast",
     "rows_for_means",
 ]
 
@@ -41,7 +42,7 @@ def contrastive_loss(embeddings: Tensor, temperature: float, labels: Tensor | No
         Divides the similarities; smaller values stress the nearest rows.
     labels : Tensor (B,), optional
         If given, all other views of the same label are positives and averaged (supervised contrast);
-        otherwise the only positive of a view is the other view of its picture (InfoNCE).
+        otherwise the only positive of a view is the other view of its picture (NT-Xent, as in SimCLR).
 
     Returns
     -------
@@ -60,6 +61,31 @@ def contrastive_loss(embeddings: Tensor, temperature: float, labels: Tensor | No
     return -per_row.mean()
 
 
+def printed_contrast(embeddings: Tensor, temperature: float) -> Tensor:
+    """Equation 2 of the paper as printed: first views only, and no positive in the denominator.
+
+    The mean over pictures i of ``-log (exp(h_i . h_i' / t) / sum_{j != i} exp(h_i . h_j / t))``, h_i and h_i'
+    being the unit embeddings of the two views. Unlike NT-Xent it has no lower bound of zero: it falls on
+    while first views of different pictures move apart.
+
+    Parameters
+    ----------
+    embeddings : Tensor (2 B, d)
+        First views, then second views, in the same order; B at least 2, or the sum is empty and the loss 0.
+    temperature : float
+
+    Returns
+    -------
+    Tensor ()
+    """
+    first, second = F.normalize(embeddings.float(), dim=1).chunk(2)
+    if len(first) < 2:
+        return embeddings.sum() * 0.0
+    itself = torch.eye(len(first), dtype=torch.bool, device=first.device)
+    others = (first @ first.T / temperature).masked_fill(itself, -torch.inf)
+    return (others.logsumexp(dim=1) - (first * second).sum(dim=1) / temperature).mean()
+
+
 def finetune_loss(
     embeddings: Tensor,
     logits: Tensor,
@@ -67,9 +93,9 @@ def finetune_loss(
     *,
     weight: float,
     temperature: float,
-    by_label: bool,
+    contrast: str,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """``(1 - weight) CE + weight contrast``, and its two terms.
+    """``(1 - weight) CE + weight contrast`` (equation 3 of the paper), and its two terms.
 
     Parameters
     ----------
@@ -81,8 +107,9 @@ def finetune_loss(
         The paper's lambda, in [0, 1].
     temperature : float
         Of the contrast.
-    by_label : bool
-        Whether views of the same label attract each other, not only views of the same picture.
+    contrast : {"views", "labels", "printed"}
+        Views of the same picture attract each other (NT-Xent), or all of the same label; or the paper's
+        equation as printed, see `printed_contrast`.
 
     Returns
     -------
@@ -90,8 +117,11 @@ def finetune_loss(
         The loss, its cross-entropy and its contrastive part.
     """
     cross_entropy = F.cross_entropy(logits.float(), torch.cat([labels, labels]))
-    contrast = contrastive_loss(embeddings, temperature, labels if by_label else None)
-    return (1 - weight) * cross_entropy + weight * contrast, cross_entropy, contrast
+    if contrast == "printed":
+        term = printed_contrast(embeddings, temperature)
+    else:
+        term = contrastive_loss(embeddings, temperature, labels if contrast == "labels" else None)
+    return (1 - weight) * cross_entropy + weight * term, cross_entropy, term
 
 
 @dataclass(frozen=True)

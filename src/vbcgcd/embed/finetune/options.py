@@ -15,7 +15,7 @@ __all__ = ["CONTRASTS", "METHODS", "PRECISIONS", "FinetuneOptions", "changed_opt
 
 METHODS = ("boft", "lora")
 PRECISIONS = ("auto", "float32", "bfloat16", "float16")
-CONTRASTS = ("views", "labels")
+CONTRASTS = ("views", "labels", "printed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,15 +39,16 @@ class FinetuneOptions:
     contrastive_weight : float
         Weight lambda of the contrast in the loss, in [0, 1]. The paper does not give its value, and evidence
         for 0.1 is weak: on one small backbone it was 2 points better than 0 on 200 validation pictures.
-    contrast : {"views", "labels"}
-        Which views attract each other: those of the same picture (the paper's loss has no label in this
-        term), or all of the same label.
+    contrast : {"views", "labels", "printed"}
+        Which views attract each other: those of the same picture (NT-Xent; the paper's loss has no label in
+        this term), or all of the same label; "printed" is the paper's equation 2 to the letter.
     temperature : float
-        Of the contrast.
+        Of the contrast. The paper does not give it; 0.1 is ours.
     batch_size : int
-        Pictures per step; each contributes two views.
+        Pictures per step; each contributes two views. The paper does not give it.
     validation_share : float
-        Share of the pictures of each category that is set aside; with 0, the last epoch is used.
+        Share of the pictures of each category that is set aside; with 0, the last epoch is used. The paper
+        mentions no such split.
     patience : int or None
         Stop after this many epochs without improvement; None never stops early.
     precision : {"auto", "float32", "bfloat16", "float16"}

@@ -172,7 +172,7 @@ class Training:
             labels,
             weight=options.contrastive_weight,
             temperature=options.temperature,
-            by_label=options.contrast == "labels",
+            contrast=options.contrast,
         )
         if not torch.isfinite(loss):
             raise NumericalError(

@@ -11,6 +11,9 @@ from sklearn.cluster import KMeans
 from torch import Tensor
 from torch.nn import functional as F
 
+from vbcgcd.discovery.count import SILHOUETTE_MOST, SILHOUETTE_ROWS
+from vbcgcd.discovery.silhouette import silhouettes
+from vbcgcd.discovery.strategies import fewer_clusters_allowed
 from vbcgcd.study.rivals.heads import (
     SoftmaxRival,
     entropy_gap,
@@ -63,6 +66,9 @@ class HappyFrozen(SoftmaxRival):
     Where a session has many known categories with a few rows each, k-means with K centroids cuts a large
     novel category into several and misses others: two new rows then start in one category. Group-wise entropy
     wants half of the rows to be novel, so known categories lose rows where fewer are.
+
+    Where the number of novel categories is not told, it is that of the k-means clusters of all rows with the
+    best silhouette, less the known categories, at least 1 and at most 60.
 
     Parameters
     ----------
@@ -126,6 +132,17 @@ class HappyFrozen(SoftmaxRival):
         codes = self._cosines(rows).argmax(1)
         self._add_prototypes(rows, codes, n_known)
         return codes, novelty
+
+    def _estimate(self, rows: Array) -> int:
+        rng, n_known = self._rng(), len(self.weights_)
+        projected = self._project(unit_rows(rows))
+        some = projected[np.sort(rng.permutation(len(projected))[:SILHOUETTE_ROWS])]
+        most = min(n_known + SILHOUETTE_MOST, len(np.unique(some, axis=0)) - 1)
+        if most <= n_known + 1:
+            return int(most > n_known)
+        with fewer_clusters_allowed():
+            scores = silhouettes(some, max(n_known + 1, 2), most, int(rng.integers(2**31)))
+        return max(scores, key=scores.__getitem__) - n_known
 
     def _new_rows(self, projected: Array, n_novel: int) -> Array:
         """Of the k-means centroids with K = all categories so far, those that the old head likes least."""

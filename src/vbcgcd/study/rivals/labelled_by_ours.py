@@ -29,8 +29,9 @@ class LabelledByOurs(Rival):
     ``cluster="ours"``: an inner `CategoryDiscoverer` learns the same rows and decides which of a session's
     rows are novel and to which novel category each belongs. ``cluster="kmeans"``: plain k-means with
     ``n_novel`` centres over all rows, then one relabelling by the rival itself, in which a row goes to a
-    known category where that explains it better than every cluster does. A category that ends without rows
-    keeps its id and is never predicted.
+    known category where that explains it better than every cluster does; the others stay in their cluster,
+    or, where a rival has ``relabel = "reassign"``, go to the cluster that explains them best. A category that
+    ends without rows keeps its id and is never predicted.
 
     A rival implements `_start`, `_add` and `_scores`; they number the categories that have rows.
 
@@ -44,6 +45,7 @@ class LabelledByOurs(Rival):
 
     cluster: str
     count: str
+    relabel: str = "filter"
     inner_: CategoryDiscoverer | None
     codes_: Array
     _pending: tuple[Array, CategoryDiscoverer, Any] | None = None
@@ -59,6 +61,10 @@ class LabelledByOurs(Rival):
     @abstractmethod
     def _scores(self, rows: Array) -> Array:
         """How well each category with rows explains each row, (N, M): the larger the better."""
+
+    def _clustered(self, rows: Array) -> Array:
+        """Rows (N, d) as k-means sees them."""
+        return rows
 
     def partial_fit(self, X: Any, y: Any) -> LabelledByOurs:
         """Learn labelled rows of categories that are not known yet.
@@ -156,9 +162,11 @@ class LabelledByOurs(Rival):
         with warnings.catch_warnings():
             # Repeated rows give fewer clusters than requested.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            clusters = KMeans(n_novel, n_init=10, random_state=seed).fit(rows).labels_
+            clusters = KMeans(n_novel, n_init=10, random_state=seed).fit(self._clustered(rows)).labels_
         alive, clusters = np.unique(clusters, return_inverse=True)
         provisional = copy.copy(self)
         provisional._add(rows, clusters, len(alive))
         best = provisional._scores(rows).argmax(axis=1)
+        if self.relabel == "reassign":
+            return best
         return np.where(best < n_known, best, n_known + clusters)

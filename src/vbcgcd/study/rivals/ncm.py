@@ -16,7 +16,7 @@ __all__ = ["Ncm", "category_means"]
 
 
 class Ncm(LabelledByOurs):
-    """Nearest class mean by Euclidean distance: the CM of the VB-CGCD paper (ICML 2025), its equation 3.
+    """Nearest class mean by Euclidean distance: the CM of the VB-CGCD paper (ICML 2025), its equation 4.
 
     Mensink et al., "Distance-based image classification" (TPAMI 2013), and the prototypes of Snell et al.
     (NeurIPS 2017). Kept: one mean for each category, equal weights. The frozen setting drops the training of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from vbcgcd.errors import InputError
 from vbcgcd.study.rivals.base import Probabilistic
 from vbcgcd.study.rivals.labelled_by_ours import LabelledByOurs
 from vbcgcd.study.rivals.ncm import category_means
-from vbcgcd.validation import check_number
+from vbcgcd.validation import check_choice, check_number
 
 Array = NDArray[Any]
 
@@ -42,6 +43,13 @@ class PointEstimate(LabelledByOurs, Probabilistic):
         Which clustering labels the rows of a session; see `LabelledByOurs`.
     count : str, default="rehearsal"
         How the inner model estimates the number of novel categories if it is unknown.
+    standardise : bool, default=False
+        Scale each dimension to unit variance over the labelled rows first, as the preset of the paper does.
+        Then k-means, too, works on these rows, in the principal components.
+    relabel : {"filter", "reassign"}, default="filter"
+        Whether a novel row stays in its cluster of k-means, or goes to the one that explains it best.
+    log_determinant : bool, default=True
+        Gaussian density, or without the log-determinant the distance of equation 6 alone.
     random_state : int or None, default=0
 
     Attributes
@@ -60,6 +68,7 @@ class PointEstimate(LabelledByOurs, Probabilistic):
     means_: Array
     factors_: Array
     mean_covariance_: Array
+    scale_: Array
 
     def __init__(
         self,
@@ -67,20 +76,30 @@ class PointEstimate(LabelledByOurs, Probabilistic):
         n_components: int | str | None = "held-out",
         cluster: str = "ours",
         count: str = "rehearsal",
+        standardise: bool = False,
+        relabel: str = "filter",
+        log_determinant: bool = True,
         random_state: int | None = 0,
     ) -> None:
         self.n_components = n_components
         self.cluster = cluster
         self.count = count
+        self.standardise = standardise
+        self.relabel = relabel
+        self.log_determinant = log_determinant
         self.random_state = random_state
 
     def _start(self, rows: Array, codes: Array, n_categories: int) -> None:
         check_number("n_components", self.n_components, low=1, whole=True, words=("held-out", None))
+        check_choice("relabel", self.relabel, ("filter", "reassign"))
         wanted = self.n_components if isinstance(self.n_components, int) else None
         if self.n_components == "held-out":
             wanted = self._best_held_out(rows, codes, n_categories)
         self.centre_ = rows.mean(axis=0)
-        self.components_ = _full_rank_components(rows - self.centre_, codes, n_categories, wanted)
+        spread = rows.std(axis=0) if self.standardise else np.ones(rows.shape[1])
+        self.scale_ = np.where(spread > 0, spread, 1.0)
+        scaled = (rows - self.centre_) / self.scale_
+        self.components_ = _full_rank_components(scaled, codes, n_categories, wanted)
         reduced = self._reduced(rows)
         covariances = _covariances(reduced, codes, n_categories)
         self.mean_covariance_ = covariances.mean(axis=0)
@@ -98,10 +117,13 @@ class PointEstimate(LabelledByOurs, Probabilistic):
         if np.bincount(codes[~out], minlength=n_categories).min() < 2 or not out.any():
             return None
         centred = rows[~out] - rows[~out].mean(axis=0)
+        if self.standardise:
+            centred = centred / np.maximum(centred.std(axis=0), np.finfo(float).tiny)
         dim = len(_full_rank_components(centred, codes[~out], n_categories, None))
         best, accuracy = None, -1.0
         while dim >= 1:
-            part = type(self)(n_components=dim, cluster=self.cluster, random_state=self.random_state)
+            part = copy.copy(self)
+            part.n_components = dim
             part._start(rows[~out], codes[~out], n_categories)
             right = float(np.mean(part._scores(rows[out]).argmax(axis=1) == codes[out]))
             if right <= accuracy:
@@ -119,13 +141,19 @@ class PointEstimate(LabelledByOurs, Probabilistic):
         self.factors_ = np.concatenate([self.factors_, factors])
 
     def _scores(self, rows: Array) -> Array:
-        return gaussian_log_density(self._reduced(rows), self.means_, self.factors_)
+        density = gaussian_log_density(self._reduced(rows), self.means_, self.factors_)
+        if not self.log_determinant:
+            density = density + np.log(np.diagonal(self.factors_, axis1=1, axis2=2)).sum(axis=1)
+        return density
+
+    def _clustered(self, rows: Array) -> Array:
+        return self._reduced(rows) if self.standardise else rows
 
     def _log_joint(self, rows: Array) -> Array:
         return self._every_score(rows)
 
     def _reduced(self, rows: Array) -> Array:
-        return np.asarray((rows - self.centre_) @ self.components_.T)
+        return np.asarray((rows - self.centre_) / self.scale_ @ self.components_.T)
 
 
 def gaussian_log_density(rows: Array, means: Array, factors: Array) -> Array:
