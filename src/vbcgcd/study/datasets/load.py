@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items import Items, read_items
+from vbcgcd.items.tables import TABLES
 from vbcgcd.study.datasets.labelled import Dataset, LabelledItems, Layout
 from vbcgcd.validation import check_choice
 
@@ -32,7 +33,7 @@ _MODULES = {
 _SUFFIXES = {
     **dict.fromkeys((".tar.gz", ".tgz", ".tar"), "cifar100"),
     ".npz": "npz",
-    **dict.fromkeys((".csv", ".tsv", ".jsonl", ".ndjson", ".parquet"), "table"),
+    **dict.fromkeys(TABLES, "table"),
 }
 LAYOUTS = tuple(_MODULES)
 

@@ -14,7 +14,7 @@ from vbcgcd.items import Items
 from vbcgcd.items.columns import SPLIT_NAMES, pick_column
 from vbcgcd.items.from_table import open_table, read_table
 from vbcgcd.items.items import is_missing
-from vbcgcd.items.tables import TABLES, TableFile
+from vbcgcd.items.tables import TableFile, is_table
 from vbcgcd.study.datasets.labelled import LabelledItems, Layout, encode_labels, split_items
 
 EXPECTS = (
@@ -105,7 +105,7 @@ def _tables(folder: Path) -> dict[str, list[Path]]:
     tables: dict[str, list[Path]] = {}
     for file in sorted(folder.iterdir()):
         part = PARTS.get(file.stem.lower())
-        if part and file.suffix.lower() in TABLES and file.is_file():
+        if part and is_table(file) and file.is_file():
             tables.setdefault(part, []).append(file)
     return tables
 
