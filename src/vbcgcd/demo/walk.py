@@ -222,7 +222,7 @@ class _Tour:
 
     def _print(self, output: RenderableType) -> None:
         """Print the output of a command."""
-        self.console.print(Padding(output, (0, 0, 0, 2)), markup=False, emoji=False)
+        self.console.print(Padding(output, (0, 0, 0, 2), expand=False), markup=False, emoji=False)
 
 
 def _same(one: Predictions, other: Predictions) -> bool:
