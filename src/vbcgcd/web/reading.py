@@ -59,7 +59,7 @@ def sessions(hub: TheHub) -> dict[str, Any]:
 @router.get("/categories")
 def categories(
     hub: TheHub,
-    find: str = "",
+    find: Annotated[str, Query(max_length=400)] = "",
     retired: bool = False,
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=100_000)] = 100_000,
