@@ -8,6 +8,9 @@ import { makePainter } from "../lib/painter.js";
 import { inside, makeIndex } from "../lib/space.js";
 import { keyHelp, keys } from "../lib/ui.js";
 
+/** Pixels at the top that the panel covers. */
+const PANEL = 70;
+
 export async function show(_, { reload }) {
   const [about, bytes] = await Promise.all([get("/map"), get("/map/points", { binary: true })]);
   const points = unpack(bytes);
@@ -43,9 +46,9 @@ export async function show(_, { reload }) {
   function fit() {
     const { width, height } = board.getBoundingClientRect();
     const [left, top, right, bottom] = index.bounds;
-    view.scale = 0.9 * Math.min(width / Math.max(1e-6, right - left), height / Math.max(1e-6, bottom - top));
+    view.scale = 0.9 * Math.min(width / Math.max(1e-6, right - left), (height - PANEL) / Math.max(1e-6, bottom - top));
     view.x = (left + right) / 2;
-    view.y = (top + bottom) / 2;
+    view.y = (top + bottom) / 2 - PANEL / 2 / view.scale;
     request();
   }
   const world = (event) => {
