@@ -39,6 +39,7 @@ def test_search_looks_into_items(client):
     assert [row["id"] for row in hits] == [found(client)["id"]]
     assert hits[0]["hits"] == 3
     assert client.get("/api/v1/categories?find=weath").json()["total"] == 1
+    assert client.get("/api/v1/categories?find=%20").json()["total"] == len(ids(client))
 
 
 def test_items_come_in_pages_and_in_order(client):

@@ -65,6 +65,7 @@ def categories(
     limit: Annotated[int, Query(ge=1, le=100_000)] = 100_000,
 ) -> Response:
     """All categories; with ``find``, those whose name or one of whose items contains a text."""
+    find = find.strip()
 
     def compute(now: Snapshot) -> bytes:
         rows = [row for row in views.category_rows(now) if retired or row["status"] == "live"]

@@ -98,8 +98,8 @@ export async function show(_, { go, reload }) {
   }
 
   let timer = 0;
-  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { state.find = find.value; load(); }, 200); });
-  filter.addEventListener("change", () => { state.filter = filter.value; load(); });
+  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { state.find = find.value.trim(); attempt(load); }, 200); });
+  filter.addEventListener("change", () => { state.filter = filter.value; attempt(load); });
   const map = {
     j: [() => move(1), "next"], k: [() => move(-1), "previous"], x: [() => toggle(shown[cursor]), "select"], Enter: [() => shown[cursor] && go(`/categories/${shown[cursor].id}`), "open"],
     "/": [() => find.focus(), "find"], m: [() => selected.size > 1 && merge(), "merge"], r: [() => selected.size === 1 && rename(), "rename"],
