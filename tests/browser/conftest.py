@@ -103,6 +103,13 @@ def served_read_only(desk):
 
 
 @pytest.fixture
+def served_empty(tmp_path):
+    server = Served(Workspace.init(tmp_path / "new").path).start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
 def visit(chromium, served):
     """Function: a visitor's page, let in; whatever goes wrong in it fails the test."""
     contexts, problems = [], []

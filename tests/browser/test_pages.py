@@ -239,3 +239,81 @@ def test_read_only_offers_no_buttons(visit, served_read_only):
     page.locator(".badge", has_text="read-only").wait_for()
     page.wait_for_selector(".item")
     assert page.get_by_role("button", name="Rename").count() == 0
+
+
+def test_a_selection_lasts_while_somebody_searches(visit, desk):
+    page = visit("/categories")
+    page.get_by_label("Select food").check()
+    page.get_by_label("Find in names and items").fill("weath")
+    page.get_by_label("Select food").wait_for(state="detached")
+    page.get_by_role("button", name="Rename").click()
+    page.get_by_role("textbox", name="Name").fill("kitchen")
+    page.get_by_role("button", name="Save").click()
+    page.locator(".toast", has_text="Renamed to kitchen").wait_for()
+    assert {info.name for info in desk.categories(n_samples=0)} >= {"kitchen", "weather"}
+
+
+def test_enter_means_the_focused_button_and_not_the_page(visit):
+    page = visit("/categories")
+    page.wait_for_selector("tbody tr")
+    page.get_by_role("button", name="Who are you?").focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("heading", name="Your name").wait_for()
+    assert page.evaluate("location.pathname") == "/categories"
+
+
+def test_items_are_selected_by_keys(visit):
+    page = visit("/categories/0")
+    page.locator(".item input").first.focus()
+    page.keyboard.press("Space")
+    page.locator(".selection", has_text="1 item selected").wait_for()
+    page.wait_for_timeout(300)
+    assert page.evaluate("document.activeElement.dataset.key")
+    page.keyboard.press("Space")
+    page.locator(".selection").first.wait_for(state="hidden")
+
+
+def test_items_that_somebody_else_has_judged_meanwhile_are_not_confirmed(visit, desk):
+    page = visit("/categories/3")
+    page.locator(".item input").first.check()
+    key = page.locator(".item input").first.get_attribute("data-key")
+    theirs = next(item for item in desk.items("category=3") if f"{item.commit}-{item.row}" == key)
+    Workspace(desk.path).reject_items([theirs])
+    page.locator(".toast", has_text="Just now").wait_for()
+    page.get_by_role("button", name="Confirm").click()
+    page.locator(".toast.bad", has_text="Somebody was quicker").wait_for()
+    assert desk.last_command().command == "reject"
+
+
+def test_a_name_can_be_taken_back(visit):
+    page = visit("/")
+    for name, shown in (("Ann", "Ann"), ("", "Who are you?")):
+        page.locator(".tools button").last.click()
+        page.get_by_role("textbox").fill(name)
+        page.get_by_role("button", name="Save").click()
+        page.get_by_role("button", name=shown).wait_for()
+
+
+def test_answers_wait_for_a_server_that_is_away(visit, served, desk, tmp_path):
+    desk.discover(write_table(tmp_path / "more.csv", [(t,) for t in sentences("travel")], ("text",)))
+    page = visit("/review")
+    page.wait_for_selector("#asked")
+    page.keyboard.press("n")
+    page.locator("aside li", has_text="No:").wait_for()
+    served.stop()
+    page.locator(".lost").wait_for(timeout=10_000)
+    page.keyboard.press("a")
+    page.locator(".toast.bad", has_text="cannot be reached").wait_for()
+    assert page.locator("aside li", has_text="No:").count() == 1
+    served.start()
+
+
+def test_an_empty_workspace_is_shown(visit, served_empty):
+    page = visit(server=served_empty)
+    for path in ("/", "/categories", "/items", "/sessions", "/predict", "/settings"):
+        page.goto(served_empty.base + path)
+        page.locator(".loading").wait_for(state="detached")
+        assert not page.locator(".error").count(), path
+    for path in ("/review", "/map"):
+        page.goto(served_empty.base + path)
+        page.locator(".error", has_text="run learn with labelled items first").wait_for()

@@ -112,3 +112,20 @@ def test_questions_are_asked_one_after_the_other(run, monkeypatch):
     assert "Merged 4" in out
     commands = [info.command for info in Workspace.open(".").history()]
     assert commands[-3:] == ["dismiss", "undo", "merge"]
+
+
+def test_what_somebody_else_did_since_is_not_taken_back(run, monkeypatch):
+    keys = iter("nuq")
+
+    def press():
+        key = next(keys)
+        if key == "u":
+            Workspace.open(".").rename(0, "lion")  # another process
+        return key
+
+    monkeypatch.setattr("vbcgcd.cli.review._in_terminal", lambda: True)
+    monkeypatch.setattr("typer.getchar", press)
+    run("--ask")
+    here = Workspace.open(".")
+    assert [info.command for info in here.history()][-2:] == ["dismiss", "rename"]
+    assert here.category(0).name == "lion"

@@ -99,7 +99,13 @@ def test_the_walk_leaves_a_whole_workspace_and_its_report(walked):
 def test_it_fits_a_page_of_100_columns_and_says_what_it_does(walked):
     _, text = walked
     assert max(map(len, text.splitlines())) <= 100
-    for words in ("Nobody tells the workspace", "it knows which digit", "demo/report.html", "The demo took"):
+    for words in (
+        "Nobody tells the workspace",
+        "it knows which digit",
+        "demo/report.html",
+        "vbcgcd serve",
+        "The demo took",
+    ):
         assert words in " ".join(text.split())
 
 

@@ -84,6 +84,19 @@ def test_what_cannot_be_opened_is_one_error(monkeypatch, tmp_path):
         read_items(tmp_path)
 
 
+def test_a_stream_that_breaks_off_is_one_error():
+    def rows():
+        yield {"text": "hello there", "label": "a"}
+        raise ConnectionError("no network")
+
+    stream = datasets.IterableDataset.from_generator(
+        rows,
+        features=datasets.Features({"text": datasets.Value("string"), "label": datasets.Value("string")}),
+    )
+    with pytest.raises(InputError, match="no network"):
+        table_items(hub.hub_table(stream))
+
+
 def test_without_the_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
     with pytest.raises(InputError, match=r"vbcgcd\[datasets\]"):

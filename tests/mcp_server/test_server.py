@@ -124,6 +124,15 @@ def test_answers_are_bounded_and_hostile_texts_stay_data(folder):
     assert len(reply["data"]["items"]) == reply["data"]["found"] == 80
 
 
+def test_odd_limits_ask_for_nothing_and_not_for_everything(folder):
+    server = make_server(Workspace(folder))
+    calls = (("sessions", {"limit": 0}), ("sessions", {"limit": 1}), ("items", {"first": -5, "limit": 2}))
+    none, last, items = map(data, talk(server, *calls)[1])
+    assert (none["sessions"], none["found"]) == ([], 2)
+    assert [row["command"] for row in last["sessions"]] == ["discover"]
+    assert (len(items["items"]), items["first"]) == (2, 0)
+
+
 def test_open_questions_are_offered_where_the_workspace_has_them(folder, monkeypatch):
     monkeypatch.setitem(NEEDS, "open_questions", "not_yet")
     assert "open_questions" not in [tool.name for tool in talk(make_server(Workspace(folder)))[0]]

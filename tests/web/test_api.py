@@ -39,6 +39,7 @@ def test_search_looks_into_items(client):
     assert [row["id"] for row in hits] == [found(client)["id"]]
     assert hits[0]["hits"] == 3
     assert client.get("/api/v1/categories?find=weath").json()["total"] == 1
+    assert client.get("/api/v1/categories?find=%20").json()["total"] == len(ids(client))
 
 
 def test_items_come_in_pages_and_in_order(client):
@@ -73,12 +74,13 @@ def test_an_item_is_explained(client):
         "items?limit=0",
         "review/same-1-999999",
         "jobs/0123456789abcdef",
+        "nowhere",
     ],
 )
 def test_what_is_not_there_is_one_clear_error(client, path):
     answer = client.get(f"/api/v1/{path}")
     assert answer.status_code in (400, 404, 422)
-    assert answer.json().get("error") or answer.json().get("detail")
+    assert answer.json()["error"]
 
 
 def test_the_map_has_a_place_for_every_stored_item(client, desk):
@@ -170,6 +172,42 @@ def test_an_outdated_decision_is_refused_with_what_changed(client, desk):
     assert ids(client)["cooking"] == 0
     # What is about other categories is not outdated.
     assert client.post("/api/v1/categories/1/rename", json={"name": "tunes", "seen": head}).status_code == 200
+
+
+@pytest.mark.parametrize("verb", ["confirm_items", "reject_items"])
+def test_an_item_that_somebody_else_has_judged_is_not_moved(client, desk, verb):
+    head = client.get("/api/v1/status").json()["head"]
+    item, other = client.get(f"/api/v1/categories/{found(client)['id']}/items?limit=2").json()["items"]
+    getattr(desk, verb)([next(i for i in desk.items("session=1") if i.row == item["row"])])
+    body = {"to": ids(client)["food"], "seen": head}
+    refused = client.post("/api/v1/items/move", json={"items": [item["key"]], **body})
+    assert refused.status_code == 409
+    assert refused.json()["changes"][0]["command"] == verb.split("_")[0]
+    assert client.post("/api/v1/items/move", json={"items": [other["key"]], "to": 0}).status_code == 200
+
+
+def test_an_answer_tells_its_own_commits(client, desk):
+    names, head = ids(client), desk.last_commit
+    item = client.get(f"/api/v1/categories/{names['food']}/items?limit=1").json()["items"][0]
+    body = {"ids": [names["food"], names["music"]], "exclude": [item["key"]]}
+    assert client.post("/api/v1/categories/merge", json=body).json()["commits"] == [head + 1, head + 2]
+
+
+def test_an_answer_to_a_question_that_looks_different_by_now_is_refused(client, desk, tmp_path):
+    table = write_table(tmp_path / "few.csv", [(text,) for text in sentences("travel")[:3]], ("text",))
+    desk.discover(table, n_novel=0)
+    asked = next(q for q in desk.review(None).questions if q.items)
+    head = desk.last_commit
+    desk.confirm_items(
+        [i for i in desk.items("session=1", "category=3") if i not in asked.items][:1]
+    )  # somebody else
+    body = {"to": 1, "seen": head}
+    answer = client.post(f"/api/v1/review/{asked.id}/accept", json=body)
+    assert answer.status_code == 409
+    assert answer.json()["changes"][0]["command"] == "confirm"
+    assert desk.last_command().command == "confirm"
+    again = client.post(f"/api/v1/review/{asked.id}/accept", json={**body, "seen": head + 1})
+    assert again.status_code == 200
 
 
 def test_undo_of_another_command_than_the_one_seen_is_refused(client, desk):

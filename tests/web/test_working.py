@@ -1,6 +1,7 @@
 """Files that visitors send: previews, sessions, predictions; and what must not get through."""
 
 import io
+import os
 import time
 import zipfile
 
@@ -31,6 +32,13 @@ def finished(client, job, seconds=120):
             return now
         time.sleep(0.1)
     raise AssertionError(f"job {job} does not end")
+
+
+def comes_true(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.05)
+    return condition()
 
 
 def test_a_preview_changes_nothing_and_is_what_accepting_does(client, desk):
@@ -180,3 +188,44 @@ def test_uploads_that_no_session_used_go_with_the_server(serve, desk):
     client.__exit__(None, None, None)
     assert not (desk.path / "uploads" / upload).exists()
     client.__enter__()
+
+
+def test_a_preview_that_is_stopped_leaves_no_copy_of_the_workspace(client, desk):
+    job = send(client, table("travel")).json()["id"]
+    uploads = desk.path / "uploads"
+    assert comes_true(lambda: list(uploads.glob(".preview-*/workspace/HEAD")))
+    client.post(f"/api/v1/jobs/{job}/cancel")
+    assert comes_true(lambda: not list(uploads.iterdir()))
+
+
+def test_what_a_killed_server_left_goes_after_a_day(client, desk):
+    uploads = desk.path / "uploads"
+    for name, mark, days in (("0" * 16, True, 2), ("1" * 16, True, 0.5), ("2" * 16, False, 2)):
+        (uploads / name).mkdir(parents=True)
+        if mark:
+            (uploads / f".waiting-{name}").mkdir()
+            old = time.time() - 86_400 * days
+            os.utime(uploads / f".waiting-{name}", (old, old))
+    (uploads / f".preview-{'0' * 16}-x").mkdir()
+    begun = client.post("/api/v1/uploads").json()["upload"]
+    left = {path.name for path in uploads.iterdir() if path.name[0] != "."}
+    assert left == {"1" * 16, "2" * 16, begun}
+    assert not list(uploads.glob(".preview-*"))
+
+
+def test_a_session_that_cannot_begin_can_be_accepted_later(client, desk, monkeypatch):
+    preview = finished(client, send(client, table("travel")).json()["id"])["id"]
+    monkeypatch.setattr("vbcgcd.web.jobs.WAITING", 0)
+    assert client.post(f"/api/v1/jobs/{preview}/accept").status_code == 400
+    monkeypatch.undo()
+    session = client.post(f"/api/v1/jobs/{preview}/accept")
+    assert session.status_code == 200
+    assert finished(client, session.json()["id"])["status"] == "done"
+    assert comes_true(lambda: not list((desk.path / "uploads").glob(".*")))
+
+
+def test_work_that_cannot_even_begin_has_failed(client, monkeypatch):
+    monkeypatch.setattr("sys.executable", "/no/such/python")
+    job = finished(client, send(client, table("travel")).json()["id"])
+    assert job["status"] == "failed"
+    assert "could not be done" in job["error"]

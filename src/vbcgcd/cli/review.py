@@ -184,7 +184,7 @@ def _ask(here: Workspace, kind: KindOf | None) -> None:
     """Ask question after question until there are no more, or the person has had enough."""
     from vbcgcd.show import review as render
 
-    out, skipped, answers = console(), set[str](), 0
+    out, skipped, answers = console(), set[str](), list[int]()
     while True:
         found = here.review(None, kind=None if kind is None else kind.value, examples=0)
         left = [asked for asked in found.questions if asked.id not in skipped]
@@ -196,13 +196,13 @@ def _ask(here: Workspace, kind: KindOf | None) -> None:
         out.print(_keys(asked), style="bold", markup=False)
         key = typer.getchar()
         if key in ("q", "\x03", "\x04", "\x1b"):
-            note(f"{answers} answered; 'vbcgcd undo' takes the last one back.", style="green")
+            note(f"{len(answers)} answered; 'vbcgcd undo' takes the last one back.", style="green")
             return
         if key == "u" and not answers:
             note("Nothing was answered yet.")
             continue
         try:
-            answers += _answer(here, asked, key, skipped)
+            _answer(here, asked, key, skipped, answers)
         except VbcgcdError as error:
             note(f"Error: {error}", style="red")
             skipped.add(asked.id)
@@ -214,25 +214,29 @@ def _keys(asked: Question) -> str:
     return f"{yes}n = no, do not ask again{to}  s = skip  u = undo the last answer  q = quit"
 
 
-def _answer(here: Workspace, asked: Question, key: str, skipped: set[str]) -> int:
-    """Carry out what a key says; returns how many more questions are answered."""
-    out = console()
+def _answer(here: Workspace, asked: Question, key: str, skipped: set[str], answers: list[int]) -> None:
+    """Carry out what a key says; ``answers`` are the commits of the answers so far."""
     if key == "y" and not asked.needs_category:
-        out.print(_accepted(here, asked.id, None, False, [])[1], markup=False, emoji=False)
+        answers.append(_settle(here, asked, None, False))
     elif key == "n":
-        here.dismiss(asked.id)
+        answers.append(here.dismiss(asked.id).commit)
     elif key == "t" and asked.kind in ("odd", "label", "group"):
         name = typer.prompt("Category (an id, a name, or a new name)")
         live = {category.name for category in here.entries()} | {str(c.id) for c in here.entries()}
         new = name not in live and not name.startswith("#")
         if new and not typer.confirm(f"Make a new category {name!r}?"):
-            return 0
-        out.print(_accepted(here, asked.id, name, new, [])[1], markup=False, emoji=False)
+            return
+        answers.append(_settle(here, asked, name, new))
     elif key == "u":
-        done = here.undo()
+        done = here.undo(commit=answers[-1])  # and not what another process did since
+        answers.pop()
         note(f"Took back: {done.of_command}.")
-        return -1
     else:
         skipped.add(asked.id)
-        return 0
-    return 1
+
+
+def _settle(here: Workspace, asked: Question, to: str | None, create: bool) -> int:
+    """Accept a question and show what came of it; returns the commit."""
+    result, page = _accepted(here, asked.id, to, create, [])
+    console().print(page, markup=False, emoji=False)
+    return int(result.commit)

@@ -88,6 +88,7 @@ def run_demo(console: Console, folder: Path, *, seed: int = 0) -> Path:
         f"The report is {report}.\n"
         f"To continue: cd {folder / WORKSPACE}, then {_program()} categories, or {_program()} explain "
         "../pictures/held-out/001.png.\n"
+        f"To see and correct it in a browser: {_program()} serve, in the same folder.\n"
         f"The demo took {time.perf_counter() - start:.1f} s."
     )
     return report

@@ -52,11 +52,18 @@ class HubTable(TableFile):
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
         """See `TableFile.blocks`."""
         first = 0
-        for batch in self._data.select_columns(list(names)).with_format(None).iter(batch_size=BLOCK):
+        batches = self._data.select_columns(list(names)).with_format(None).iter(batch_size=BLOCK)
+        while (batch := self._next(batches)) is not None:
             columns = {name: self._cells(name, batch[name]) for name in names}
             n_rows = len(columns[names[0]])
             yield Block(columns, range(first, first + n_rows))
             first += n_rows
+
+    def _next(self, batches: Iterator[Any]) -> Any:
+        try:
+            return next(batches, None)
+        except Exception as error:  # a stream can lose its network at any time
+            raise InputError(f"Cannot read all of {self.path} ({reason_of(error)}).") from None
 
     def _cells(self, name: str, cells: Any) -> Cells:
         feature = self._features[name]

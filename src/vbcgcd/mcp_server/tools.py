@@ -61,6 +61,7 @@ class Tools:
             if any(word in part.casefold() for part in (info.name, *info.samples, *info.sample_texts))
         ]
         keys = ("id", "name", "size", "birth", "reliability", "nearest_name", "samples", "sample_texts")
+        first = max(0, first)
         part = found[first : first + _limit(limit)]
         rows = [{key: getattr(info, key) for key in keys} for info in part]
         return {"categories": rows, "found": len(found), "first": first}
@@ -87,6 +88,7 @@ class Tools:
         """
         here = self._here
         found = here.items(*(where or ()))
+        first = max(0, first)
         part = found[first : first + _limit(limit)]
         names = {info.id: info.name for info in here.entries(retired=True)}
         rows = []
@@ -109,7 +111,9 @@ class Tools:
         """The last sessions: what each learned or discovered, from which data, and when."""
         records = self._here.sessions()
         keys = ("session", "command", "time", "source", "rows", "novel", "unassigned", "undone")
-        rows = [{key: getattr(record, key) for key in keys} for record in records[-_limit(limit) :]]
+        rows = [
+            {key: getattr(record, key) for key in keys} for record in records[::-1][: _limit(limit)][::-1]
+        ]
         return {"sessions": rows, "found": len(records)}
 
     def predict(

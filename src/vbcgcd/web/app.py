@@ -12,6 +12,7 @@ from typing import Any
 from fastapi import FastAPI, HTTPException, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse, Response
+from starlette.exceptions import HTTPException as AnyHTTPException
 
 import vbcgcd
 from vbcgcd.errors import DiskError, InputError, MissingFileError, VbcgcdError, WorkspaceBusy
@@ -174,6 +175,6 @@ def _add_errors(app: FastAPI) -> None:
         status = next((code for kind, code in _CODES if isinstance(error, kind)), 500)
         return answer(status, str(error), option=getattr(error, "option", None))
 
-    @app.exception_handler(HTTPException)
-    async def http(request: Request, error: HTTPException) -> JSONResponse:
+    @app.exception_handler(AnyHTTPException)  # of FastAPI, and of Starlette for addresses that do not exist
+    async def http(request: Request, error: AnyHTTPException) -> JSONResponse:
         return answer(error.status_code, str(error.detail))

@@ -9,11 +9,13 @@ from typing import Any
 from vbcgcd.errors import InputError
 from vbcgcd.workspace import Snapshot
 from vbcgcd.workspace.log.commits import SESSIONS, Commit
+from vbcgcd.workspace.log.files import CORRECTIONS
+from vbcgcd.workspace.log.lessons import ItemKey
 
 __all__ = ["Outdated", "check_current", "what_happened"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Outdated(Exception):
     """What a decision was about has changed since the visitor saw it.
 
@@ -33,7 +35,12 @@ class Outdated(Exception):
         return f"Somebody was quicker: {names}. Nothing was changed; look again and decide anew."
 
 
-def check_current(snapshot: Snapshot, seen: int | None, concerns: Collection[int] | None) -> None:
+def check_current(
+    snapshot: Snapshot,
+    seen: int | None,
+    concerns: Collection[int] | None,
+    items: Collection[ItemKey] | None = (),
+) -> None:
     """Raise `Outdated` if commits after ``seen`` touch what a decision is about.
 
     Parameters
@@ -43,6 +50,8 @@ def check_current(snapshot: Snapshot, seen: int | None, concerns: Collection[int
         None skips the check: a script that has looked at nothing.
     concerns : collection of int or None
         Categories; None stands for everything.
+    items : collection of (int, int) or None
+        Items that it is about, by commit and row; None for items that any correction or session may change.
     """
     head = snapshot.head.number
     if seen is None or seen == head:
@@ -50,7 +59,7 @@ def check_current(snapshot: Snapshot, seen: int | None, concerns: Collection[int
     if not 0 < seen <= head:
         raise InputError(f"seen is a commit between 1 and {head}, got {seen}.", option="seen")
     since = snapshot.history.commits[seen:]
-    touching = [commit for commit in since if _touches(commit, concerns)]
+    touching = [c for c in since if _touches(c, concerns) or _corrects(snapshot, c, items)]
     if touching:
         raise Outdated(head, [what_happened(commit) for commit in touching])
 
@@ -91,3 +100,11 @@ def _touches(commit: Commit, concerns: Collection[int] | None) -> bool:
     if commit.command not in SESSIONS:
         touched |= set(commit.changes.get("posteriors", ()))
     return bool(touched & set(concerns))
+
+
+def _corrects(snapshot: Snapshot, commit: Commit, items: Collection[ItemKey] | None) -> bool:
+    if items is None:
+        return commit.command in SESSIONS or CORRECTIONS in commit.files
+    if not items or CORRECTIONS not in commit.files:
+        return False
+    return not set(items).isdisjoint(one.key for one in snapshot.content(commit, CORRECTIONS).items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -11,12 +12,15 @@ from typing import Any, TypeVar
 from vbcgcd.errors import VbcgcdError
 from vbcgcd.web.decisions import check_current
 from vbcgcd.workspace import Snapshot, Workspace
+from vbcgcd.workspace.log.lessons import ItemKey
 
 Answer = TypeVar("Answer")
 #: Seconds between two looks at HEAD: others write to the same workspace.
 LOOK = 0.4
 #: Seconds after which a silent stream of events says that it is alive.
 ALIVE = 15.0
+#: Answers that are kept for the present state: visitors choose some of the keys, such as a text to find.
+KEPT = 64
 
 __all__ = ["Hub"]
 
@@ -34,7 +38,7 @@ class Hub:
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
         self._turn = threading.RLock()
-        self._answers: dict[Any, Any] = {}
+        self._answers: OrderedDict[Any, Any] = OrderedDict()
         self._head = -1
         self._listeners: set[asyncio.Queue[dict[str, Any]]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -51,10 +55,13 @@ class Hub:
             yield snapshot
 
     def once(self, key: Any, compute: Callable[[Snapshot], Answer]) -> Answer:
-        """An answer that is computed once for each state of the workspace."""
+        """An answer that is computed once for each state, as long as it is among the last `KEPT` ones."""
         with self.reading() as snapshot:
             if key not in self._answers:
                 self._answers[key] = compute(snapshot)
+            self._answers.move_to_end(key)
+            while len(self._answers) > KEPT:
+                self._answers.popitem(last=False)
             answer: Answer = self._answers[key]
             return answer
 
@@ -64,6 +71,7 @@ class Hub:
         *,
         seen: int | None,
         concerns: Collection[int] | None = (),
+        items: Collection[ItemKey] | None = (),
         by: str | None = None,
     ) -> Answer:
         """Let the workspace carry out a command.
@@ -75,6 +83,8 @@ class Hub:
             The commit that the visitor's decision is based on.
         concerns : collection of int or None
             Categories that it is about; None if it is about everything.
+        items : collection of (int, int) or None
+            Items that it is about, as in `check_current`.
         by : str, optional
             Name of the visitor, which the log keeps.
 
@@ -84,13 +94,14 @@ class Hub:
             Something that it is about has changed since.
         """
         with self.reading() as snapshot:
-            check_current(snapshot, seen, concerns)
+            check_current(snapshot, seen, concerns, items)
             self.workspace.by = by
             try:
                 answer = action(self.workspace)
             finally:
                 self.workspace.by = None
-        self.publish({"type": "changed", "head": self.workspace.last_commit})
+            head = self.workspace.last_commit
+        self.publish({"type": "changed", "head": head})
         return answer
 
     def publish(self, event: dict[str, Any]) -> None:
@@ -120,15 +131,16 @@ class Hub:
         last = -1
         while not self._closed.is_set():
             try:
-                head = await asyncio.to_thread(self._look)
-            except VbcgcdError:
+                head = await asyncio.to_thread(self.look)
+            except (VbcgcdError, OSError):
                 head = last  # a writer may be half-way; requests tell of what lasts
             if last not in (-1, head):
                 self.publish({"type": "changed", "head": head})
             last = head
             await asyncio.sleep(LOOK)
 
-    def _look(self) -> int:
+    def look(self) -> int:
+        """Number of the last commit."""
         with self._turn:
             return self.workspace.last_commit
 

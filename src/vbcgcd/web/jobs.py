@@ -143,6 +143,8 @@ class Jobs:
         except asyncio.CancelledError:
             self._kill(job)
             raise
+        except (OSError, ValueError) as error:  # no process, a broken pipe, or a line that is none of ours
+            self._fail(job, f"The work could not be done ({error}); try again, or use the command line.")
         finally:
             job.seconds = time.monotonic() - job.started if job.started else 0.0
             self._tell(job)

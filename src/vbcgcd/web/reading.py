@@ -59,12 +59,13 @@ def sessions(hub: TheHub) -> dict[str, Any]:
 @router.get("/categories")
 def categories(
     hub: TheHub,
-    find: str = "",
+    find: Annotated[str, Query(max_length=400)] = "",
     retired: bool = False,
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=100_000)] = 100_000,
 ) -> Response:
     """All categories; with ``find``, those whose name or one of whose items contains a text."""
+    find = find.strip()
 
     def compute(now: Snapshot) -> bytes:
         rows = [row for row in views.category_rows(now) if retired or row["status"] == "live"]

@@ -101,7 +101,8 @@ def serve(
         read_only=read_only,
         secure=secure,
     )
-    shown = "127.0.0.1" if host in ("0.0.0.0", "localhost") else f"[{host}]" if ":" in host else host
+    shown = {"0.0.0.0": "127.0.0.1", "localhost": "127.0.0.1", "::": "[::1]"}.get(host)
+    shown = shown or (f"[{host}]" if ":" in host else host)
     address = f"http://{shown}:{port}/?token={token}"
     config = uvicorn.Config(
         app, log_level="warning", server_header=False, timeout_graceful_shutdown=2, lifespan="on", ws="none"

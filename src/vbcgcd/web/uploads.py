@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,16 @@ from vbcgcd.errors import InputError
 
 #: Folder of a workspace in which accepted uploads are kept, so that their items can be shown later.
 FOLDER = "uploads"
+#: How names there begin: marks of uploads that no session has used yet, and copies of the workspace.
+WAITING, PREVIEW = ".waiting-", ".preview-"
 TABLES = (".csv", ".tsv", ".jsonl", ".json", ".txt", ".parquet", ".npy", ".npz")
 PICTURES = (".bmp", ".gif", ".jpg", ".jpeg", ".png", ".ppm", ".tif", ".tiff", ".webp")
 #: Files in one upload.
 MOST_FILES = 20_000
+#: Seconds after which an upload that no session has used is what a server left that was killed.
+ABANDONED = 86_400.0
 
-__all__ = ["FOLDER", "PICTURES", "TABLES", "Upload", "Uploads", "safe_name"]
+__all__ = ["FOLDER", "PICTURES", "PREVIEW", "TABLES", "Upload", "Uploads", "safe_name"]
 
 
 def safe_name(name: str) -> str:
@@ -89,9 +94,11 @@ class Uploads:
             raise InputError(
                 "This workspace has learned nothing yet; run 'vbcgcd learn' with labelled items."
             )
+        self._clear_abandoned()
         name = secrets.token_hex(8)
         upload = Upload(name, self.root / name, kind)
         upload.folder.mkdir(parents=True, mode=0o700)
+        self._mark(name).mkdir()
         self._known[name], self._bytes[name], self._files[name] = upload, 0, 0
         return upload
 
@@ -134,13 +141,33 @@ class Uploads:
 
     def drop(self, name: str) -> None:
         """Remove an upload with its files."""
-        upload = self._known.pop(name, None)
+        upload = self._known.get(name)
         if upload is not None:
             shutil.rmtree(upload.folder, ignore_errors=True)
+            self.keep(name)
 
     def keep(self, name: str) -> None:
         """Let the files of an upload stay: a session has used them."""
-        self._known.pop(name, None)
+        for values in (self._known, self._bytes, self._files):
+            values.pop(name, None)
+        shutil.rmtree(self._mark(name), ignore_errors=True)
+
+    def clear_previews(self, name: str) -> None:
+        """Remove copies of the workspace that previews of an upload left because they were stopped."""
+        for folder in self.root.glob(f"{PREVIEW}{name}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def _mark(self, name: str) -> Path:
+        """An empty folder that is there as long as no session has used an upload."""
+        return self.root / f"{WAITING}{name}"
+
+    def _clear_abandoned(self) -> None:
+        for mark in self.root.glob(f"{WAITING}*"):
+            name = mark.name.removeprefix(WAITING)
+            if name not in self._known and time.time() - mark.stat().st_mtime > ABANDONED:
+                self.clear_previews(name)
+                shutil.rmtree(self.root / name, ignore_errors=True)
+                shutil.rmtree(mark, ignore_errors=True)
 
     def close(self) -> None:
         """Remove what no session has used."""

@@ -40,6 +40,8 @@ def main() -> int:
         say("error", error=str(error))
     except MemoryError:
         say("error", error="This needs more memory than one upload may use; use the command line for it.")
+    except Exception as error:
+        say("error", error=f"The work failed with {type(error).__name__}: {error}")
     return 0
 
 
@@ -56,8 +58,10 @@ def _columns(task: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _preview(task: Mapping[str, Any], say: Callable[..., None]) -> dict[str, Any]:
+    from vbcgcd.web.uploads import FOLDER, PREVIEW
+
     folder = Path(task["folder"])
-    with tempfile.TemporaryDirectory(prefix=".preview-", dir=folder / "uploads") as place:
+    with tempfile.TemporaryDirectory(prefix=f"{PREVIEW}{task['upload']}-", dir=folder / FOLDER) as place:
         copy = Path(place) / "workspace"
         _linked(folder, copy)
         return _session(copy, task, say)

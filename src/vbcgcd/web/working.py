@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Request
@@ -12,6 +13,7 @@ from vbcgcd.items import Items
 from vbcgcd.record import plain
 from vbcgcd.web.bodies import Decision, Texts
 from vbcgcd.web.decisions import check_current
+from vbcgcd.web.hub import Hub
 from vbcgcd.web.jobs import Job, Jobs
 from vbcgcd.web.reading import TheHub
 from vbcgcd.web.uploads import Uploads
@@ -74,19 +76,22 @@ def remove(request: Request, upload: Token) -> dict[str, Any]:
 @router.post("/jobs")
 async def start(request: Request, hub: TheHub, by: By, body: JobRequest) -> dict[str, Any]:
     """Predict the items of an upload, or show what a session with them would find."""
-    upload = _uploads(request).get(body.upload)
+    uploads = _uploads(request)
+    upload = uploads.get(body.upload)
     task = {
         "task": body.task,
         "folder": str(hub.workspace.path),
         "data": str(upload.data),
         "kind": upload.kind,
-        "head": hub.workspace.last_commit,
+        "upload": upload.id,
+        "head": await asyncio.to_thread(hub.look),
         "n_novel": body.n_novel,
     }
 
     def ended(job: Job) -> None:
+        uploads.clear_previews(upload.id)
         if body.task == "predict" or job.status != "done":
-            _uploads(request).drop(upload.id)
+            uploads.drop(upload.id)
 
     return _jobs(request).start(task, body.title, upload.id, by, ended).as_json()
 
@@ -127,10 +132,8 @@ async def accept(request: Request, hub: TheHub, by: By, job: Token) -> dict[str,
     preview = _jobs(request).get(job)
     if preview.task["task"] != "preview" or preview.status != "done" or preview.accepted:
         raise InputError("Only a preview that has finished can be accepted, and only once.")
-    with hub.reading() as now:
-        check_current(now, preview.task["head"], None)
     uploads = _uploads(request)
-    preview.accepted = True
+    preview.accepted = True  # before anything is awaited: only one request gets this far
 
     def ended(session: Job) -> None:
         if session.status == "done":
@@ -139,7 +142,17 @@ async def accept(request: Request, hub: TheHub, by: By, job: Token) -> dict[str,
             preview.accepted = False
 
     task = {**preview.task, "task": "discover"}
-    return _jobs(request).start(task, preview.title, preview.upload, by, ended).as_json()
+    try:
+        await asyncio.to_thread(_check_head, hub, preview.task["head"])
+        return _jobs(request).start(task, preview.title, preview.upload, by, ended).as_json()
+    except BaseException:
+        preview.accepted = False
+        raise
+
+
+def _check_head(hub: Hub, head: int) -> None:
+    with hub.reading() as now:
+        check_current(now, head, None)
 
 
 def _texts(texts: list[str]) -> Items:

@@ -15,6 +15,7 @@ from vbcgcd.web import bodies, views
 from vbcgcd.web.hub import Hub
 from vbcgcd.web.reading import CategoryId, QuestionId, TheHub
 from vbcgcd.workspace import ItemInfo, Workspace
+from vbcgcd.workspace.log.lessons import ItemKey
 
 router = APIRouter(prefix="/api/v1")
 #: Letters in the name of a visitor.
@@ -41,9 +42,14 @@ def _do(
     seen: int | None,
     concerns: Collection[int] | None,
     act: Callable[[Workspace], Any],
+    items: Collection[ItemKey] | None = (),
 ) -> dict[str, Any]:
-    result = hub.write(act, seen=seen, concerns=concerns, by=by)
-    return {"head": hub.workspace.last_commit, "result": plain(result)}
+    """Carry out a decision; the answer names its own commits, so that a page can tell them from others'."""
+    with hub.reading() as before:
+        result = hub.write(act, seen=seen, concerns=concerns, items=items, by=by)
+        head = hub.workspace.last_commit
+    own = list(range(before.head.number + 1, head + 1))
+    return {"head": head, "commits": own, "result": plain(result)}
 
 
 @router.post("/categories/{category}/rename")
@@ -61,12 +67,11 @@ def merge(hub: TheHub, by: By, body: bodies.Merge) -> dict[str, Any]:
         strange = next((item for item in left_out if item.category not in body.ids), None)
         if strange is not None:
             raise InputError(f"Item {strange.reference!r} is in none of these categories; leave it out.")
-        if left_out:
-            here.reject_items(left_out)
+        rejected = here.reject_items(left_out) if left_out else None
         try:
             return here.merge(body.ids, body.name)
         except BaseException:
-            if left_out:
+            if rejected is not None and here.last_commit == rejected.commit:  # nobody else's command
                 here.undo()
             raise
 
@@ -124,7 +129,8 @@ def _correct(
     with hub.reading():
         chosen = _chosen(hub.workspace, body.items)
         concerns = {*target, *(item.category for item in chosen if item.category is not None)}
-        return _do(hub, by, body.seen, concerns, lambda here: act(here, chosen))
+        keys = [(item.commit, item.row) for item in chosen]
+        return _do(hub, by, body.seen, concerns, lambda here: act(here, chosen), keys)
 
 
 def _chosen(here: Workspace, keys: list[str]) -> list[ItemInfo]:
@@ -134,14 +140,18 @@ def _chosen(here: Workspace, keys: list[str]) -> list[ItemInfo]:
 
 @router.post("/review/{question}/accept")
 def accept(hub: TheHub, by: By, question: QuestionId, body: bodies.Answer) -> dict[str, Any]:
-    """Carry out what settles a question; refused, with the reason, if it is not open any more."""
-    return _do(
-        hub,
-        by,
-        None,
-        (),
-        lambda here: here.accept(question, to=body.to, create=body.create, without=body.without),
-    )
+    """Carry out what settles a question; refused, with the reason, if it is not what the visitor saw."""
+    with hub.reading():
+        asked = hub.workspace.question(question, examples=0)
+        target = [body.to] if isinstance(body.to, int) else []
+        return _do(
+            hub,
+            by,
+            body.seen,
+            [*asked.categories, *target],
+            lambda here: here.accept(question, to=body.to, create=body.create, without=body.without),
+            None if asked.items else (),  # they are named by their places in a list that may have changed
+        )
 
 
 @router.post("/review/{question}/dismiss")
@@ -170,8 +180,7 @@ def configure(hub: TheHub, by: By, body: bodies.Settings) -> dict[str, Any]:
     if strange is not None:
         raise InputError(
             f"The setting {strange!r} cannot be changed in the browser, only {', '.join(sorted(allowed))}; "
-            f"use "
-            f"'vbcgcd config {strange} VALUE'.",
+            f"use 'vbcgcd config {strange} VALUE'.",
             option="changes",
         )
     return _do(hub, by, body.seen, None, lambda here: here.configure(**body.changes))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection
+from typing import Any
 
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Progress
-from vbcgcd.workspace.item_verbs import ItemVerbs
+from vbcgcd.workspace.category_verbs import CategoryVerbs
 from vbcgcd.workspace.queries.review import find_question, review
 from vbcgcd.workspace.snapshot import Key
 from vbcgcd.workspace.values import CategoryResult, ItemsResult
@@ -17,7 +17,7 @@ from vbcgcd.workspace.values.questions import DismissResult, Question
 __all__ = ["ReviewVerbs"]
 
 
-class ReviewVerbs(ItemVerbs):
+class ReviewVerbs(CategoryVerbs):
     """List what is worth a person's minute, and settle it: each answer is one commit that `undo` takes back.
 
     A question is given by its id, which lasts, or by its place in the list.
@@ -83,14 +83,6 @@ class ReviewVerbs(ItemVerbs):
         with self._writing("dismiss") as now:
             asked = find_question(now, question, examples=0)
             return dismiss_result(self._commit(dismiss_draft(asked)), asked)
-
-    if TYPE_CHECKING:
-
-        def merge(self, keys: Sequence[Key], name: str | None = None) -> CategoryResult: ...  # noqa: D102
-
-        def split(self, key: Key, data: Any, n_parts: int) -> CategoryResult: ...  # noqa: D102
-
-        def drop(self, key: Key) -> CategoryResult: ...  # noqa: D102
 
 
 def _check_answer(asked: Question, to: Key | None, without: Collection[int]) -> None:

@@ -46,7 +46,7 @@ async function step(which) {
 }
 
 async function name() {
-  const given = await ask("Your name", "It stands beside everything you change here", visitor());
+  const given = await ask("Your name", "It stands beside everything you change here", visitor(), { required: false });
   if (given !== null) { visitor(given); bar(); }
 }
 

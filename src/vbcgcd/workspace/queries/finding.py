@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -70,9 +71,12 @@ class Condition(NamedTuple):
     def number(self) -> float:
         """The value as a number."""
         try:
-            return float(self.value)
+            number = float(self.value)
         except ValueError:
-            raise InputError(f"{self.field} must be a number, got {self.value!r}.", option="where") from None
+            number = math.nan
+        if math.isnan(number):  # which nothing is less or greater than
+            raise InputError(f"{self.field} must be a number, got {self.value!r}.", option="where")
+        return number
 
 
 def list_items(snapshot: Snapshot, *where: str, n: int | None = None) -> tuple[ItemInfo, ...]:
@@ -231,7 +235,8 @@ def _column_mask(snapshot: Snapshot, condition: Condition) -> Array:
 
 def _with_reference(snapshot: Snapshot, condition: Condition, rows: Array) -> Array:
     if condition.sign == "=":
-        return np.intersect1d(rows, _rows_by_reference(snapshot).get(condition.value, []))
+        named = _rows_by_reference(snapshot).get(condition.value, np.empty(0, dtype=np.int64))
+        return np.intersect1d(rows, named)
     columns, part = item_columns(snapshot), condition.value.casefold()
     return np.array([r for r in rows if part in columns.reference(int(r)).casefold()], dtype=np.int64)
 

@@ -10,6 +10,8 @@ export class Refused extends Error {
 
 /** Commits that this page itself has made. */
 export const mine = new Set();
+/** The last commit that the visitor knows of who saw `head`: what this page itself did since is no news. */
+export const known = (head) => (mine.has(head + 1) ? known(head + 1) : head);
 
 async function ask(method, path, body, options = {}) {
   const headers = { "X-Visitor": encodeURIComponent(visitor()), ...options.headers };
@@ -24,7 +26,7 @@ async function ask(method, path, body, options = {}) {
   if (options.binary && answer.ok) return answer.arrayBuffer();
   const values = await answer.json().catch(() => ({}));
   if (!answer.ok) throw new Refused(answer.status, values);
-  if (method !== "GET" && values.head) mine.add(values.head);
+  for (const commit of values.commits ?? []) mine.add(commit);
   return values;
 }
 

@@ -1,7 +1,6 @@
 // A list of items that may be long: only the rows in sight are there. Select some, and act on them.
-import { get, post, query } from "./api.js";
+import { get, known, post, query } from "./api.js";
 import { category, decimal, h, link, number, plural } from "./dom.js";
-import { live } from "./live.js";
 import { attempt, chooseCategory, readOnly } from "./ui.js";
 
 const PAGE = 100;
@@ -17,8 +16,10 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
   const selected = new Map();
   let total = 0;
   let last = null;
+  let turn = 0;
+  let head = Infinity; // the oldest state of what is shown
   const space = h("div", { className: "space" });
-  const view = h("div", { className: pictures ? "items grid" : "items", tabIndex: 0, role: "listbox", "aria-multiselectable": "true", "aria-label": label }, space);
+  const view = h("div", { className: pictures ? "items grid" : "items", tabIndex: 0, role: "list", "aria-label": label }, space);
   const tools = h("div", { className: "selection", hidden: true });
   const root = h("div", { className: "item-list" }, tools, view);
 
@@ -27,7 +28,7 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
 
   async function page(number) {
     if (!pages.has(number)) {
-      pages.set(number, load(number * PAGE, PAGE).then((answer) => { total = answer.total; return answer.items; }));
+      pages.set(number, load(number * PAGE, PAGE).then((answer) => { total = answer.total; head = Math.min(head, answer.head); return answer.items; }));
       pages.get(number).catch(() => pages.delete(number));
     }
     return pages.get(number);
@@ -35,6 +36,7 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
 
   async function draw() {
     if (!root.isConnected) return;
+    const mine = (turn += 1);
     const across = columns();
     const first = Math.max(0, Math.floor(view.scrollTop / height) - 4) * across;
     const seen = Math.ceil(view.clientHeight / height + 8) * across;
@@ -50,11 +52,14 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
       const item = items[place % PAGE];
       if (item) rows.push(row(item, place, across));
     }
+    if (mine !== turn) return; // somebody has scrolled on meanwhile
+    const focused = space.contains(document.activeElement) && document.activeElement.dataset.key;
     space.replaceChildren(...(total ? rows : [h("p", { className: "soft none" }, "No items.")]));
+    if (focused) space.querySelector(`input[data-key="${focused}"]`)?.focus({ preventScroll: true });
   }
 
   function row(item, place, across) {
-    const box = h("input", { type: "checkbox", checked: selected.has(item.key), tabIndex: -1, "aria-label": `Select ${item.reference}` });
+    const box = h("input", { type: "checkbox", checked: selected.has(item.key), "data-key": item.key, "aria-label": `Select ${item.reference}` });
     const pick = (event) => select(item, place, event.shiftKey, !selected.has(item.key));
     box.addEventListener("click", (event) => { event.stopPropagation(); pick(event); });
     const doubt = item.state === "guessed" || item.state === "unassigned" ? decimal(item.probability) : item.state;
@@ -63,7 +68,7 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
       : [box, h("a", { href: `/items/${item.key}`, className: "what", dir: "auto" }, item.text || h("code", null, item.reference)),
         h("span", { className: "where" }, item.category !== own && category(item.category, item.name)),
         h("span", { className: "doubt" }, doubt, item.second !== null && item.second_probability > 0.05 && h("small", null, ` or ${item.second_name} ${decimal(item.second_probability)}`))];
-    const element = h("div", { className: selected.has(item.key) ? "item on" : "item", role: "option", "aria-selected": selected.has(item.key) ? "true" : "false", onclick: (event) => { if (!event.target.closest("a")) pick(event); } }, body);
+    const element = h("div", { className: selected.has(item.key) ? "item on" : "item", role: "listitem", onclick: (event) => { if (!event.target.closest("a")) pick(event); } }, body);
     element.style.transform = `translate(${(place % across) * (pictures ? CELL : 0)}px, ${Math.floor(place / across) * height}px)`;
     return element;
   }
@@ -84,12 +89,13 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
   function showTools() {
     tools.hidden = selected.size === 0;
     if (selected.size === 0) return;
-    tools.replaceChildren(...actions([...selected.keys()], async () => { selected.clear(); showTools(); reload(); changed(); }),
+    tools.replaceChildren(...actions([...selected.keys()], async () => { selected.clear(); showTools(); reload(); changed(); }, head),
       h("button", { type: "button", className: "plain", onclick: () => { selected.clear(); showTools(); draw(); } }, "Clear"));
   }
 
   function reload() {
     pages.clear();
+    head = Infinity;
     draw();
   }
 
@@ -98,13 +104,12 @@ export function itemList(load, { pictures = false, own = null, changed = () => {
   return { root, reload, selected, total: () => total };
 }
 
-/** Buttons that act on items. */
-export function actions(chosen, done) {
+/** Buttons that act on items, as the visitor saw them in the state `head`. */
+export function actions(chosen, done, head) {
   const note = h("strong", null, plural(chosen.length, "item"), " selected ");
   if (readOnly()) return [note];
   const act = async (path, body, words) => {
-    const seen = live.status.head;
-    const answer = await attempt(() => post(path, { items: chosen, seen, ...body }), (a) => words(a.result.items.length));
+    const answer = await attempt(() => post(path, { items: chosen, seen: known(head), ...body }), (a) => words(a.result.items.length));
     if (answer) await done();
   };
   return [

@@ -1,5 +1,5 @@
 // Files that are dropped here: sent, worked on by a process of their own, shown as a preview, accepted or not.
-import { get, post, put } from "./api.js";
+import { get, post, put, remove } from "./api.js";
 import { category, decimal, h, number, plural } from "./dom.js";
 import { listen, live } from "./live.js";
 import { attempt, toast } from "./ui.js";
@@ -26,9 +26,14 @@ export function dropZone(reload) {
 
 async function send(files, task) {
   const { upload } = await post("/uploads");
-  for (const file of files) await put(`/uploads/${upload}?name=${encodeURIComponent(file.name)}`, file);
   const title = files.length === 1 ? files[0].name : plural(files.length, "file");
-  return post("/jobs", { upload, task, title, seen: live.status.head });
+  try {
+    for (const file of files) await put(`/uploads/${upload}?name=${encodeURIComponent(file.name)}`, file);
+    return await post("/jobs", { upload, task, title, seen: live.status.head });
+  } catch (error) {
+    await remove(`/uploads/${upload}`).catch(() => null);
+    throw error;
+  }
 }
 
 /** Jobs that still run, and previews that wait for an answer. */
@@ -51,6 +56,7 @@ export function jobCard(job, reload) {
   const stop = listen(async (event) => {
     if (!root.isConnected && job.status !== "waiting") { if (root.dataset.seen) stop(); return; }
     root.dataset.seen = "yes";
+    if (event.type === "back") event = { type: "job", job: await get(`/jobs/${job.id}`).catch(() => job) }; // what was missed meanwhile
     if (event.type !== "job" || event.job.id !== job.id) return;
     job = event.job.status === "done" ? await get(`/jobs/${job.id}`) : { ...job, ...event.job };
     if (job.task === "discover" && job.status === "done") { stop(); toast(`Session ${job.result.record.session} is part of the workspace now.`); await reload(); return; }

@@ -1,4 +1,4 @@
-// Names of categories on the map: large and labelled ones first, none over another.
+// Names of categories on the map: those that are looked for and the newest first, none over another.
 
 /** @param {HTMLCanvasElement} canvas */
 export function drawLabels(canvas, categories, view, width, height, ratio, path, find) {

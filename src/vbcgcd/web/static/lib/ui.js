@@ -45,8 +45,8 @@ export function dialog(title, content, { submit = "OK", value = () => true, dang
 export const confirmed = (title, text, options) => dialog(title, h("p", null, text), options);
 
 /** Ask for one line of text. */
-export async function ask(title, label, initial = "") {
-  const input = h("input", { type: "text", value: initial, maxLength: 200, required: true, "aria-label": label });
+export async function ask(title, label, initial = "", { required = true } = {}) {
+  const input = h("input", { type: "text", value: initial, maxLength: 200, required, "aria-label": label });
   return dialog(title, h("label", null, label, input), { submit: "Save", value: () => input.value.trim() });
 }
 
@@ -75,11 +75,15 @@ export async function chooseCategory(title, { create = true, except = [] } = {})
   return waiting;
 }
 
+/** What these keys mean to a focused element comes before what they mean to its page. */
+const OWN = { Enter: "a, button, summary, input", " ": "a, button, summary, input", ArrowUp: ".items", ArrowDown: ".items" };
+
 /** Keys of a page: a letter -> [what it does, its words]; not while somebody types. */
 export function keys(map) {
   const onkey = (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
     if (event.target.closest?.("input:not([type=checkbox]), textarea, select")) return;
+    if (OWN[event.key] && event.target.closest?.(OWN[event.key])) return;
     const found = map[event.key];
     if (found) { event.preventDefault(); found[0](event); }
   };

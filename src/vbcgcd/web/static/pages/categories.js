@@ -1,5 +1,5 @@
 // Categories: table or cards, search over names and items, filters, and decisions about several at once.
-import { get, post, query } from "../lib/api.js";
+import { get, known, post, query } from "../lib/api.js";
 import { meter } from "../lib/charts.js";
 import { category, decimal, h, hue, number, percent, plural } from "../lib/dom.js";
 import { itemList, ofCategory } from "../lib/items.js";
@@ -11,7 +11,7 @@ const COLUMNS = [["name", "Name"], ["size", "Items"], ["birth", "Session"], ["re
 export async function show(_, { go, reload }) {
   const address = new URLSearchParams(location.search);
   const state = { find: address.get("find") ?? "", filter: address.get("filter") ?? "all", sort: address.get("sort") ?? "id", down: address.get("down") === "1" };
-  const selected = new Set();
+  const selected = new Map(); // rows by id, since a search leaves others
   let rows = [];
   let shown = [];
   let cursor = 0;
@@ -39,7 +39,7 @@ export async function show(_, { go, reload }) {
     shown = rows.filter(keep[state.filter]).sort((a, b) => compare(a[state.sort], b[state.sort]) * (state.down ? -1 : 1) || a.id - b.id);
     count.textContent = plural(shown.length, "category", "categories");
     table.replaceChildren(
-      h("thead", null, h("tr", null, h("th", null, h("input", { type: "checkbox", "aria-label": "Select all", onclick: (event) => { shown.forEach((one) => (event.target.checked ? selected.add(one.id) : selected.delete(one.id))); draw(); showTools(); } })),
+      h("thead", null, h("tr", null, h("th", null, h("input", { type: "checkbox", "aria-label": "Select all", checked: alive().length > 0 && alive().every((one) => selected.has(one.id)), onclick: (event) => { alive().forEach((one) => (event.target.checked ? selected.set(one.id, one) : selected.delete(one.id))); draw(); showTools(); } })),
         COLUMNS.map(([name, words]) => h("th", { className: ["size", "birth", "spread"].includes(name) ? "n" : "", "aria-sort": state.sort === name ? (state.down ? "descending" : "ascending") : null },
           h("button", { type: "button", className: "plain", onclick: () => sort(name) }, words, state.sort === name ? (state.down ? " ↓" : " ↑") : ""))))),
       h("tbody", null, shown.map(row)));
@@ -49,7 +49,7 @@ export async function show(_, { go, reload }) {
 
   function row(one, place) {
     return h("tr", { className: [selected.has(one.id) && "on", place === cursor && "cursor"].filter(Boolean).join(" ") },
-      h("td", null, one.status === "live" && h("input", { type: "checkbox", checked: selected.has(one.id), "aria-label": `Select ${one.name}`, onclick: () => toggle(one.id) })),
+      h("td", null, one.status === "live" && h("input", { type: "checkbox", checked: selected.has(one.id), "aria-label": `Select ${one.name}`, onclick: () => toggle(one) })),
       h("td", { "data-l": "Name" }, h("i", { className: `swatch ${hue(one.birth)}` }), category(one.id, one.name), h("span", { className: "id" }, ` #${one.id}`),
         one.status !== "live" && h("span", { className: "badge" }, one.status), one.hits > 0 && h("small", null, ` ${plural(one.hits, "item")} found`)),
       h("td", { className: "n", "data-l": "Items" }, number(one.size)), h("td", { className: "n", "data-l": "Session" }, one.birth),
@@ -57,16 +57,17 @@ export async function show(_, { go, reload }) {
       h("td", { className: "n", "data-l": "Spread" }, decimal(one.spread)), h("td", { "data-l": "Nearest" }, one.nearest !== null && category(one.nearest, one.nearest_name)));
   }
 
-  const toggle = (id) => { selected.has(id) ? selected.delete(id) : selected.add(id); draw(); showTools(); };
+  const alive = () => shown.filter((one) => one.status === "live");
+  const toggle = (one) => { if (one?.status !== "live") return; selected.has(one.id) ? selected.delete(one.id) : selected.set(one.id, one); draw(); showTools(); };
   const sort = (name) => { state.down = state.sort === name ? !state.down : ["size", "birth", "reliability"].includes(name); state.sort = name; draw(); };
 
   function showTools() {
     tools.hidden = !selected.size || readOnly();
-    const ids = [...selected];
+    const ids = [...selected.keys()];
     tools.replaceChildren(h("strong", null, plural(ids.length, "category", "categories"), " selected "),
       ids.length === 1 && h("button", { type: "button", onclick: rename }, "Rename"),
       ids.length > 1 && h("button", { type: "button", onclick: merge }, "Merge"),
-      ids.length === 1 && h("button", { type: "button", onclick: () => split(ids[0], reload) }, "Split"),
+      ids.length === 1 && h("button", { type: "button", onclick: () => split(ids[0], head, reload) }, "Split"),
       h("button", { type: "button", className: "danger", onclick: drop }, "Drop"),
       h("button", { type: "button", className: "plain", onclick: () => { selected.clear(); draw(); showTools(); } }, "Clear"));
   }
@@ -74,34 +75,33 @@ export async function show(_, { go, reload }) {
   const done = async (answer) => { if (!answer) return; selected.clear(); showTools(); await reload(); };
 
   async function rename() {
-    const one = rows.find((row) => row.id === [...selected][0]) ?? shown[cursor];
+    const [one] = selected.values();
     const name = await ask("Rename", "Name", one.name);
     if (name) done(await attempt(() => post(`/categories/${one.id}/rename`, { name, seen: head }), `Renamed to ${name}.`));
   }
 
   async function merge() {
-    const ids = [...selected];
-    const choice = await mergeDialog(ids.map((id) => rows.find((row) => row.id === id)));
+    const ids = [...selected.keys()];
+    const choice = await mergeDialog([...selected.values()]);
     if (choice) done(await attempt(() => post("/categories/merge", { ids, ...choice, seen: head }), `Merged ${plural(ids.length, "category", "categories")}.`));
   }
 
   async function drop() {
-    const ids = [...selected];
+    const ids = [...selected.keys()];
     if (!(await confirmed("Drop", `Drop ${plural(ids.length, "category", "categories")}? Items like theirs go to others from now on. You can undo it.`, { submit: "Drop", danger: true }))) return;
     let answer = null;
     for (const id of ids) {
       answer = await attempt(() => post(`/categories/${id}/drop`, { seen: head }), "Dropped.");
       if (!answer) break;
-      head = answer.head;
     }
     done(answer);
   }
 
   let timer = 0;
-  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { state.find = find.value; load(); }, 200); });
-  filter.addEventListener("change", () => { state.filter = filter.value; load(); });
+  find.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(() => { state.find = find.value.trim(); attempt(load); }, 200); });
+  filter.addEventListener("change", () => { state.filter = filter.value; attempt(load); });
   const map = {
-    j: [() => move(1), "next"], k: [() => move(-1), "previous"], x: [() => shown[cursor] && toggle(shown[cursor].id), "select"], Enter: [() => shown[cursor] && go(`/categories/${shown[cursor].id}`), "open"],
+    j: [() => move(1), "next"], k: [() => move(-1), "previous"], x: [() => toggle(shown[cursor]), "select"], Enter: [() => shown[cursor] && go(`/categories/${shown[cursor].id}`), "open"],
     "/": [() => find.focus(), "find"], m: [() => selected.size > 1 && merge(), "merge"], r: [() => selected.size === 1 && rename(), "rename"],
   };
   const move = (by) => { cursor = Math.max(0, Math.min(shown.length - 1, cursor + by)); draw(); table.querySelector(".cursor")?.scrollIntoView({ block: "nearest" }); };
@@ -125,10 +125,10 @@ export function mergeDialog(parts) {
 }
 
 /** Split into parts; the workspace judges how many unless somebody says it. */
-export async function split(id, reload) {
+export async function split(id, head, reload) {
   const parts = h("input", { type: "number", min: 2, max: 100, placeholder: "judged from the items" });
   const choice = await dialog("Split", h("label", null, "Number of parts", parts), { submit: "Split", value: () => ({ n_parts: parts.value ? Number(parts.value) : null }) });
   if (!choice) return;
-  const answer = await attempt(() => post(`/categories/${id}/split`, { ...choice, seen: live.status.head }), (a) => `Split into ${plural(Object.keys(a.result.categories).length, "part")}.`);
+  const answer = await attempt(() => post(`/categories/${id}/split`, { ...choice, seen: known(head) }), (a) => `Split into ${plural(Object.keys(a.result.categories).length, "part")}.`);
   if (answer) await reload();
 }

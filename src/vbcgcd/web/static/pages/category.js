@@ -28,14 +28,14 @@ export async function show(id, { go, reload }) {
     const answer = await attempt(() => post("/categories/merge", { ids: [one.id, other], ...choice, seen: one.head }), "Merged.");
     if (answer) { await reload(); go(`/categories/${Object.keys(answer.result.categories)[0]}`); }
   };
-  const map = { r: [rename, "rename"], s: [() => split(one.id, reload), "split"], m: [() => one.neighbours[0] && mergeWith(one.neighbours[0].id), "merge with the nearest"], n: [() => one.neighbours[0] && go(`/categories/${one.neighbours[0].id}`), "go to the nearest"] };
+  const map = { r: [rename, "rename"], s: [() => split(one.id, one.head, reload), "split"], m: [() => one.neighbours[0] && mergeWith(one.neighbours[0].id), "merge with the nearest"], n: [() => one.neighbours[0] && go(`/categories/${one.neighbours[0].id}`), "go to the nearest"] };
   const usable = one.status === "live" && !readOnly();
   const close = usable ? keys(map) : () => {};
   drawItems();
   const content = [
     h("p", { className: "crumbs" }, link("/categories", "Categories")),
     h("h1", null, h("i", { className: `swatch ${hue(one.birth)}` }), h("bdi", null, one.name), h("span", { className: "id" }, ` #${one.id}`), one.status !== "live" && h("span", { className: "badge" }, one.status)),
-    usable && h("p", { className: "buttons" }, h("button", { type: "button", onclick: rename }, "Rename"), h("button", { type: "button", onclick: () => split(one.id, reload) }, "Split"), h("button", { type: "button", className: "danger", onclick: drop }, "Drop")),
+    usable && h("p", { className: "buttons" }, h("button", { type: "button", onclick: rename }, "Rename"), h("button", { type: "button", onclick: () => split(one.id, one.head, reload) }, "Split"), h("button", { type: "button", className: "danger", onclick: drop }, "Drop")),
     h("dl", { className: "facts" }, fact("Items", number(one.size)), fact("Learned from", number(one.taught ?? 0)), fact("Put there by people", number(one.labelled)), fact("Born", `session ${one.birth}`), fact("Sure", percent(one.reliability)), fact("Spread", decimal(one.spread)), fact("Named by", { label: "a label", user: "a person", terms: "its words", likeness: "its neighbours", number: "its number" }[one.named_by] ?? one.named_by)),
     h("div", { className: "pair wide" },
       h("section", null, h("h2", null, "Items"), h("div", { className: "tabs", role: "tablist" }, tab("typical", "Typical first"), tab("doubtful", "Doubtful first")), place),

@@ -12,7 +12,7 @@ export async function show(key, { reload }) {
     h("h1", null, "Item ", h("code", null, item.reference)),
     h("blockquote", { dir: "auto" }, item.jpeg ? h("img", { className: "large", src: `data:image/jpeg;base64,${item.jpeg}`, alt: item.reference }) : item.text || "Its text or picture is not there any more."),
     h("dl", { className: "facts" }, fact("Category", category(item.category, item.name)), fact("How", item.state), fact("Probability", decimal(item.probability)), fact("Novelty", decimal(item.novelty)), item.second !== null && fact("Second choice", [category(item.second, item.second_name), ` ${decimal(item.second_probability)}`]), fact("Session", item.session), fact("Source", h("bdi", { title: item.source }, baseName(item.source)))),
-    h("div", { className: "selection" }, actions([item.key], reload).slice(1)),
+    h("div", { className: "selection" }, actions([item.key], reload, item.head).slice(1)),
     why && h("section", null, h("h2", null, "Why"), h("p", { className: "lead" }, why.text), explained(why)),
     item.problem && h("p", { className: "warning" }, item.problem),
   ];

@@ -8,9 +8,12 @@ import { makePainter } from "../lib/painter.js";
 import { inside, makeIndex } from "../lib/space.js";
 import { keyHelp, keys } from "../lib/ui.js";
 
+/** Pixels at the top that the panel covers. */
+const PANEL = 70;
+
 export async function show(_, { reload }) {
   const [about, bytes] = await Promise.all([get("/map"), get("/map/points", { binary: true })]);
-  const points = unpack(bytes, about.points);
+  const points = unpack(bytes);
   const main = document.getElementById("main");
   main.classList.add("full");
   const board = h("div", { className: "board", tabIndex: 0, role: "application", "aria-label": `Map of ${plural(about.points, "item")}. Arrow keys move it, plus and minus zoom; the same items are on the page Items.` });
@@ -43,9 +46,9 @@ export async function show(_, { reload }) {
   function fit() {
     const { width, height } = board.getBoundingClientRect();
     const [left, top, right, bottom] = index.bounds;
-    view.scale = 0.9 * Math.min(width / Math.max(1e-6, right - left), height / Math.max(1e-6, bottom - top));
+    view.scale = 0.9 * Math.min(width / Math.max(1e-6, right - left), (height - PANEL) / Math.max(1e-6, bottom - top));
     view.x = (left + right) / 2;
-    view.y = (top + bottom) / 2;
+    view.y = (top + bottom) / 2 - PANEL / 2 / view.scale;
     request();
   }
   const world = (event) => {
@@ -120,7 +123,7 @@ export async function show(_, { reload }) {
       const chosen = places.map((place) => `${points.commit[place]}-${points.row[place]}`);
       const done = async () => { choose([]); await reload(); };
       const load = async (offset, limit) => ({ ...(await get(`/items${query({ key: chosen.slice(offset, offset + limit) })}`)), total: chosen.length });
-      side.append(h("h2", null, plural(places.length, "item")), h("div", { className: "selection" }, actions(chosen, done), h("button", { type: "button", className: "plain", onclick: () => choose([]) }, "Clear")),
+      side.append(h("h2", null, plural(places.length, "item")), h("div", { className: "selection" }, actions(chosen, done, about.head), h("button", { type: "button", className: "plain", onclick: () => choose([]) }, "Clear")),
         itemList(load, { pictures: live.status.kind === "image", changed: done }).root);
     }
     requestAnimationFrame(() => { resize(); });
@@ -151,7 +154,8 @@ export async function show(_, { reload }) {
 }
 
 /** The columns of the server's answer; y grows upwards there and downwards on a screen. */
-function unpack(bytes, n) {
+function unpack(bytes) {
+  const n = bytes.byteLength / 29; // not from the other answer, which may be of an earlier state
   let start = 0;
   const take = (Kind, count) => { const part = new Kind(bytes, start, count); start += count * Kind.BYTES_PER_ELEMENT; return part; };
   const position = take(Float32Array, 2 * n).map((value, place) => (place % 2 ? -value : value));

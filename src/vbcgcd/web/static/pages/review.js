@@ -1,5 +1,5 @@
 // Review: one question at a time with its evidence side by side. Answers wait in a list until they are applied.
-import { get, post, query } from "../lib/api.js";
+import { get, known, post, query } from "../lib/api.js";
 import { category, h, link, number, percent, plural } from "../lib/dom.js";
 import { lines } from "../lib/items.js";
 import { chooseCategory, keyHelp, keys, readOnly, toast } from "../lib/ui.js";
@@ -77,11 +77,14 @@ export async function show(_, { reload }) {
     const refused = [];
     while (staged.length) {
       const one = staged.shift();
-      try { await post(`/review/${one.question.id}/${one.path}`, one.body); done += 1; } catch (error) { refused.push(error.message); }
+      try { await post(`/review/${one.question.id}/${one.path}`, { ...one.body, seen: known(one.question.head) }); done += 1; } catch (error) {
+        refused.push(error.message);
+        if (!error.status) { staged.unshift(one); break; } // the server is away; answers wait for it
+      }
     }
     if (done) toast(`Applied ${plural(done, "answer")}.`);
     for (const reason of refused) toast(reason, { error: true });
-    await reload();
+    if (done || !staged.length) await reload();
   }
 
   const map = { y: [yes, "yes"], n: [no, "no, do not ask again"], t: [to, "to another category"], s: [skip, "skip"], u: [back, "take back the last answer"], a: [() => staged.length && apply(), "apply all"] };

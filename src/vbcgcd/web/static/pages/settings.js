@@ -8,7 +8,7 @@ const HERE = ["reject", "names", "excerpts", "sample"];
 export async function show(_, { reload }) {
   const { settings, embedder, sources, head } = await get("/settings");
   const change = async (name) => {
-    const text = await ask(`Setting ${name}`, "Value", settings[name] ?? "");
+    const text = await ask(`Setting ${name}`, "Value; empty for the default", settings[name] ?? "", { required: false });
     if (text === null) return;
     const value = text === "" || text === "null" ? null : Number.isNaN(Number(text)) ? text : Number(text);
     if (await attempt(() => post("/settings", { changes: { [name]: value }, seen: head }), "Saved.")) await reload();
