@@ -70,6 +70,8 @@ def test_an_item_is_explained(client):
         "items/9-9",
         "items/2-99999",
         "items/..%2f",
+        "items?key=%C2%B2-0",
+        "items?key=%D9%A3-%D9%A3",
         "items?where=nonsense",
         "items?limit=0",
         "review/same-1-999999",

@@ -52,9 +52,10 @@ def test_wrong_tokens_are_refused_and_soon_not_looked_at(serve):
     client = serve(entered=False)
     for _ in range(guard.MOST_WRONG):
         assert client.get("/", params={"token": "guess"}).status_code == 401
-    late = client.get("/", params={"token": TOKEN})
+    late = client.get("/", params={"token": "another guess"})
     assert late.status_code == 429
     assert int(late.headers["retry-after"]) > 0
+    assert client.get("/", params={"token": TOKEN}).status_code == 303  # nobody can lock out who knows it
 
 
 def test_whoever_is_in_stays_in_while_others_guess(client):
@@ -135,3 +136,19 @@ def test_every_answer_carries_the_headers(client, path):
 )
 def test_no_other_file_can_be_named(client, path):
     assert client.get(path).status_code == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/%5cevil.example", "/%09/evil.example", "/%5c%5cevil.example", "///evil.example"]
+)
+def test_no_way_of_writing_an_address_leads_away(serve, path):
+    answer = serve(entered=False).get(f"http://{HOST}{path}?token={TOKEN}")
+    assert answer.status_code == 303
+    assert answer.headers["location"] == "/evil.example"
+
+
+def test_a_request_that_is_too_long_is_not_read(client):
+    long = {"items": ["2-0"] * 10, "to": "x" * (guard.LONGEST_BODY + 1)}
+    assert client.post("/api/v1/items/move", json=long).status_code == 413
+    endless = (b"x" for _ in range(3))
+    assert client.post("/api/v1/items/move", content=endless).status_code == 413

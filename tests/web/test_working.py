@@ -67,6 +67,16 @@ def test_a_preview_of_another_state_is_not_accepted(client, desk):
     assert desk.last_command().command == "rename"
 
 
+def test_nothing_is_added_to_what_was_previewed(client):
+    upload = client.post("/api/v1/uploads").json()["upload"]
+    client.put(f"/api/v1/uploads/{upload}", params={"name": "a.csv"}, content=table("travel"))
+    job = client.post("/api/v1/jobs", json={"upload": upload, "task": "preview"}).json()["id"]
+    late = client.put(f"/api/v1/uploads/{upload}", params={"name": "b.csv"}, content=table("food"))
+    assert late.status_code == 400
+    assert "no more files" in late.json()["error"]
+    client.post(f"/api/v1/jobs/{job}/cancel")
+
+
 def test_a_preview_that_is_discarded_leaves_nothing(client, desk):
     preview = finished(client, send(client, table("travel")).json()["id"])
     assert client.post(f"/api/v1/jobs/{preview['id']}/dismiss").status_code == 200

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
@@ -25,6 +26,8 @@ App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 #: Wrong tokens within so many seconds before further ones are not even looked at.
 MOST_WRONG, WITHIN = 10, 60.0
+#: Bytes of a request that is no file.
+LONGEST_BODY = 4 * 2**20
 #: Days that a browser is remembered.
 REMEMBERED = 30
 HEADERS = {
@@ -121,7 +124,7 @@ class Guard:
         if entrance is not None:
             await _answer(guarded, entrance.status, entrance.reason, entrance.headers, scope)
             return
-        refusal = self._refusal(scope, headers)
+        refusal = self._refusal(scope, headers) or _too_long(scope, headers)
         if refusal is not None:
             await _answer(guarded, refusal.status, refusal.reason, refusal.headers, scope)
             return
@@ -141,7 +144,7 @@ class Guard:
             return refusal
         rest = urlencode([(name, value) for name, value in query if name != "token"])
         # A path that begins with two slashes would be the address of another host.
-        path = "/" + scope["path"].lstrip("/").replace("\\", "/").replace("\r", "").replace("\n", "")
+        path = "/" + re.sub(r"[\\\x00-\x20\x7f]", "/", scope["path"]).lstrip("/")
         cookie = (
             f"{self.cookie_name}={self.cookie_value}; Path=/; HttpOnly; SameSite=Strict; "
             f"Max-Age={REMEMBERED * 86400}" + ("; Secure" if self.secure else "")
@@ -184,6 +187,8 @@ class Guard:
         now = time.monotonic()
         while self._wrong and now - self._wrong[0] > WITHIN:
             self._wrong.popleft()
+        if hmac.compare_digest(given.encode(), self.token.encode()):
+            return None  # whoever knows it is let in, however many others guess
         if len(self._wrong) >= MOST_WRONG:
             wait = max(1, round(WITHIN - (now - self._wrong[0])))
             return Refusal(
@@ -191,8 +196,6 @@ class Guard:
                 f"Too many wrong tokens; try again in {wait} seconds.",
                 (("retry-after", str(wait)),),
             )
-        if hmac.compare_digest(given.encode(), self.token.encode()):
-            return None
         self._wrong.append(now)
         return Refusal(401, "That token is wrong; use the address that 'vbcgcd serve' printed.")
 
@@ -210,6 +213,16 @@ class Guard:
             return scheme in ("http", "https") and host.lower() in self.hosts
         # Browsers name the origin of whatever may change something; a script with the token need not.
         return by_token or headers.get("sec-fetch-site") == "same-origin"
+
+
+def _too_long(scope: Scope, headers: dict[str, str]) -> Refusal | None:
+    """Decisions are short; files have a limit of their own. A body must say how long it is."""
+    if scope["method"] in _SAFE or scope["path"].startswith("/api/v1/uploads/"):
+        return None
+    length = headers.get("content-length", "0" if "transfer-encoding" not in headers else "")
+    if not length.isascii() or not length.isdigit() or int(length) > LONGEST_BODY:
+        return Refusal(413, f"A request may have up to {LONGEST_BODY // 2**20} MB, and must say its length.")
+    return None
 
 
 async def _answer(

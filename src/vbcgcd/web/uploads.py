@@ -87,6 +87,8 @@ class Uploads:
         self._known: dict[str, Upload] = {}
         self._bytes: dict[str, int] = {}
         self._files: dict[str, int] = {}
+        self._open: dict[str, int] = {}
+        self._closed: set[str] = set()
 
     def begin(self, kind: str | None) -> Upload:
         """A place for the files of one upload."""
@@ -108,8 +110,18 @@ class Uploads:
             raise InputError("There is no such upload any more; send the file again.")
         return self._known[name]
 
+    def close_for(self, name: str) -> Upload:
+        """An upload that takes no more files from now on: what was previewed is what is accepted."""
+        upload = self.get(name)
+        if self._open.get(name):
+            raise InputError("The file is still being sent; wait until it is there.")
+        self._closed.add(name)
+        return upload
+
     async def add(self, upload: Upload, name: str, chunks: AsyncIterator[bytes]) -> str:
         """Store a file of an upload piece by piece; returns its name here."""
+        if upload.id in self._closed:
+            raise InputError("This upload is being worked on and takes no more files; begin another one.")
         stored = safe_name(name)
         allowed = PICTURES if upload.kind == "image" else TABLES
         if Path(stored).suffix not in allowed:
@@ -124,6 +136,7 @@ class Uploads:
         if upload.kind == "image":
             stored = f"{self._files[upload.id]:05}-{stored}"
         path = upload.folder / stored
+        self._open[upload.id] = self._open.get(upload.id, 0) + 1
         try:
             with path.open("xb") as file:
                 async for chunk in chunks:
@@ -137,6 +150,8 @@ class Uploads:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
+        finally:
+            self._open[upload.id] -= 1
         return stored
 
     def drop(self, name: str) -> None:
@@ -148,8 +163,9 @@ class Uploads:
 
     def keep(self, name: str) -> None:
         """Let the files of an upload stay: a session has used them."""
-        for values in (self._known, self._bytes, self._files):
+        for values in (self._known, self._bytes, self._files, self._open):
             values.pop(name, None)
+        self._closed.discard(name)
         shutil.rmtree(self._mark(name), ignore_errors=True)
 
     def clear_previews(self, name: str) -> None:

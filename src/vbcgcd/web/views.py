@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -186,7 +187,7 @@ def item_values(snapshot: Snapshot, items: Sequence[ItemInfo]) -> list[dict[str,
 def item_of_key(snapshot: Snapshot, key: str) -> ItemInfo:
     """The item with a key, such as ``3-17``: row 17 of commit 3."""
     commit, _, row = key.partition("-")
-    if not (commit.isdigit() and row.isdigit() and len(key) < 30):
+    if not re.fullmatch("[0-9]{1,9}-[0-9]{1,12}", key):
         raise InputError(f"An item is named by its commit and row, such as 3-17; got {key!r}.")
     known = {c.number: c for c in assigning_commits(snapshot)}
     if int(commit) not in known:

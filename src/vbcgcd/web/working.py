@@ -77,7 +77,7 @@ def remove(request: Request, upload: Token) -> dict[str, Any]:
 async def start(request: Request, hub: TheHub, by: By, body: JobRequest) -> dict[str, Any]:
     """Predict the items of an upload, or show what a session with them would find."""
     uploads = _uploads(request)
-    upload = uploads.get(body.upload)
+    upload = uploads.close_for(body.upload)
     task = {
         "task": body.task,
         "folder": str(hub.workspace.path),

@@ -48,7 +48,7 @@ export async function show(_, { reload }) {
   function question() {
     const pick = (item, k) => h("label", null, h("input", { type: "checkbox", checked: !left.has(k + 1), onclick: (event) => { event.target.checked ? left.delete(k + 1) : left.add(k + 1); } }), " ", item.jpeg ? h("img", { className: "thumb", src: `data:image/jpeg;base64,${item.jpeg}`, alt: item.reference }) : h("span", { dir: "auto" }, item.text || item.reference), h("small", null, item.category === null ? "" : ` now in ${item.name}`));
     return [
-      h("p", null, h("span", { className: "badge" }, KINDS[asked.kind] ?? asked.kind), h("small", null, ` ${percent(asked.probability)} likely, about ${plural(Math.round(asked.affected), "item")} better`)),
+      h("p", null, h("span", { className: "badge" }, KINDS[asked.kind] ?? asked.kind), h("small", null, ` ${percent(asked.probability)} likely, +${plural(Math.round(asked.gain), "item")}`)),
       h("h2", { id: "asked" }, asked.title),
       h("p", { className: "lead" }, asked.reason),
       asked.items.length > 0 && h("ul", { className: "lines" }, asked.items.map((item, k) => h("li", null, asked.items.length > 1 ? pick(item, k) : lines([item])))),
