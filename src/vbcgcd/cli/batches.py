@@ -184,7 +184,7 @@ def discover(
     if record.novel:
         first = max(record.novel, key=lambda i: record.counts.get(i, 0))
         rename, look = (f"vbcgcd categories {word} {first}" for word in ("rename", "show"))
-        following = [f"{rename} 'a name'", look, "vbcgcd undo"]
+        following = ["vbcgcd review", f"{rename} 'a name'", look, "vbcgcd undo"]
     if record.unassigned:
         following.append("vbcgcd unassigned")
 

@@ -31,6 +31,9 @@ app = typer.Typer(invoke_without_command=True)
 Asked = Annotated[
     str, typer.Argument(metavar="QUESTION", help="Id of a question, or its number in the list of all kinds.")
 ]
+Settled = Annotated[
+    str, typer.Argument(metavar="QUESTION", help="Id of a question, such as same-75-81: it lasts.")
+]
 
 __all__ = ["app"]
 
@@ -84,10 +87,12 @@ def review(
         _ask(here, kind)
         return
     found = here.review(n, kind=None if kind is None else kind.value, items=True)
-    first = found.questions[0].id if found.questions else None
-    steps = (
-        [] if first is None else [f"vbcgcd review {word} {first}" for word in ("show", "accept", "dismiss")]
-    )
+    steps = []
+    if found.questions:
+        first = found.questions[0]
+        to = " --to CATEGORY" if first.needs_category else ""
+        steps = [f"vbcgcd review {word} {first.id}" for word in ("show", "accept", "dismiss")]
+        steps[1] += to
     finish(found, as_json, lambda: render.questions(found), steps=steps)
 
 
@@ -109,14 +114,15 @@ def show(
 
     here = a.open_workspace(workspace)
     asked = here.question(question, examples=n, items=True)
-    steps = [f"vbcgcd review {word} {asked.id}" for word in ("accept", "dismiss")]
+    to = " --to CATEGORY" if asked.needs_category else ""
+    steps = [f"vbcgcd review accept {asked.id}{to}", f"vbcgcd review dismiss {asked.id}"]
     finish(asked, as_json, lambda: render.question(asked), steps=steps)
 
 
 @app.command()
 @writes
 def accept(
-    question: Asked,
+    question: Settled,
     to: Annotated[
         str | None,
         typer.Option("--to", metavar="CATEGORY", help="Id or name of the category that its items belong to."),
@@ -140,13 +146,14 @@ def accept(
     Example: vbcgcd review accept group-4-17 --to 'stolen card' --new
     """
     here = a.open_workspace(workspace)
+    _check_id(here, question)
     result, page = _accepted(here, question, to, create, without or [])
     finish(result, as_json, lambda: page, steps=["vbcgcd review", "vbcgcd undo"])
 
 
 @app.command()
 @writes
-def dismiss(question: Asked, workspace: a.Place = None, as_json: AsJson = False) -> None:
+def dismiss(question: Settled, workspace: a.Place = None, as_json: AsJson = False) -> None:
     """Dismiss a question: it does not come back unless its evidence changes clearly.
 
     It comes back if twice as many items are affected, or if its odds are ten times as high.
@@ -156,9 +163,21 @@ def dismiss(question: Asked, workspace: a.Place = None, as_json: AsJson = False)
     from rich.text import Text
 
     here = a.open_workspace(workspace)
+    _check_id(here, question)
     result = here.dismiss(question)
     text = Text(f"Dismissed {result.question}: {result.title}")
     finish(result, as_json, lambda: text, steps=["vbcgcd review", "vbcgcd undo"])
+
+
+def _check_id(here: Workspace, question: str) -> None:
+    """Places in the list change with every answer, so a number could settle another question."""
+    if question.strip().isdigit():
+        asked = here.question(question, examples=0)
+        raise InputError(
+            f"Numbers change with every answer; settle a question by its id. Number {question} is {asked.id} "
+            f"now: {asked.title}",
+            option="question",
+        )
 
 
 def _accepted(

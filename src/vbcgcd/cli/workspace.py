@@ -281,6 +281,8 @@ def _status(here: Workspace) -> dict[str, Any]:
     steps = ["vbcgcd learn LABELLED-DATA"]
     if records:
         steps = ["vbcgcd discover DATA", "vbcgcd predict DATA", "vbcgcd report"]
+    if discovered:
+        steps.insert(0, "vbcgcd review")
     return {
         "workspace": os.path.abspath(here.path),
         "embedder": here.embedder,

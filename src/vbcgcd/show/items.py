@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from vbcgcd.words import add_row, grid, number, one_line, plural, series, user_text
+from vbcgcd.words import add_row, grid, number, one_line, plural, series, source_name, user_text
 
 if TYPE_CHECKING:
     from vbcgcd.workspace import ItemsResult
@@ -36,7 +36,7 @@ def items(rows: Sequence[Mapping[str, Any]], *, total: int) -> RenderableType:
     for row in rows:
         add_row(
             table,
-            user_text(row["reference"], limit=30),
+            user_text(_name(row["reference"], row["source"]), limit=40),
             *([user_text(row["text"])] if texts else []),
             str(row["session"]),
             row["state"],
@@ -48,6 +48,11 @@ def items(rows: Sequence[Mapping[str, Any]], *, total: int) -> RenderableType:
     rest = total - len(rows)
     more = [Text(f"... and {plural(rest, 'more item')}; use -o FILE to save them all", style="dim")]
     return Group(table, *more * (rest > 0))
+
+
+def _name(reference: str, source: str) -> str:
+    """What commands take for an item: a row number alone may stand for rows of several files."""
+    return f"{source_name(source)}:{reference}" if source and reference.isdigit() else reference
 
 
 def correction(result: ItemsResult) -> RenderableType:

@@ -30,7 +30,7 @@ def questions(review: Review) -> RenderableType:
         return Text(f"Nothing to ask.{rest}")
     table = Table.grid(padding=(0, 1))
     table.add_column(justify="right", style="dim", no_wrap=True)
-    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_column(ratio=1)
     table.add_column(justify="right", no_wrap=True)
     for place, asked in zip(review.places, review.questions, strict=True):
         table.add_row(str(place), user_text(asked.title, "bold"), Text(_gain(asked), style="green"))

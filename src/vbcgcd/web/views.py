@@ -42,6 +42,7 @@ __all__ = [
 def status(snapshot: Snapshot, name: str, *, read_only: bool) -> dict[str, Any]:
     """What every page shows at its edge."""
     state = snapshot.state
+    labelled = queries.labelled_sessions(snapshot)
     last, redo = queries.last_command(snapshot), queries.next_redo(snapshot)
     return {
         "name": name,
@@ -50,6 +51,7 @@ def status(snapshot: Snapshot, name: str, *, read_only: bool) -> dict[str, Any]:
         "learned": state.model is not None,
         "kind": (state.embedder or {}).get("kind"),
         "categories": len(state.ids),
+        "discovered": sum(c.birth not in labelled for c in state.live),
         "items": queries.count_items(snapshot),
         "unassigned": queries.count_unassigned(snapshot),
         "undo": None if last.command == "init" else plain(last),
@@ -73,7 +75,11 @@ def home(snapshot: Snapshot, since: int | None) -> dict[str, Any]:
         "since": [what_happened(commit) for commit in visited][-50:],
         "changes": {
             "session": changes.session,
-            "novel": plain(changes.novel),
+            "novel": {
+                str(i): name
+                for i, name in changes.novel.items()
+                if snapshot.state.categories[i].birth == changes.session
+            },
             "gains": plain(dict(sorted(changes.gains.items(), key=lambda part: -part[1])[:8])),
             "names": {str(c.id): c.name for c in snapshot.state.live if c.id in changes.gains},
         },

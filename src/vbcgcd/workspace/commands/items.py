@@ -180,8 +180,8 @@ def _new_category(snapshot: Snapshot, name: Any) -> Category:
     if taken is not None:
         raise InputError(f"There is {describe(taken)} already; move the items there.", option="to")
     check_distinct(name, (c.name for c in snapshot.state.live))
-    history = snapshot.history
-    return Category(history.next_id, name, "user", max(history.next_session - 1, 0))
+    sessions = [c.changes["session"] for c in snapshot.history.in_effect() if "session" in c.changes]
+    return Category(snapshot.history.next_id, name, "user", sessions[-1])
 
 
 def _draft(

@@ -11,7 +11,7 @@ export async function show(_, { reload }) {
   const visited = localStorage.getItem(`visited ${live.status.name}`);
   const [home, questions, jobs] = await Promise.all([get(`/home${query({ since: visited })}`), status.learned ? get("/review?limit=3").catch(() => null) : null, openJobs()]);
   localStorage.setItem(`visited ${live.status.name}`, home.head);
-  const discovered = home.growth.at(-1)?.discovered ?? 0;
+  const { discovered } = status;
   const content = [
     h("h1", null, h("bdi", null, status.name)),
     !status.learned && h("p", { className: "lead" }, "Nothing has been learned yet. Run ", h("code", null, "vbcgcd learn LABELLED-DATA"), " first."),

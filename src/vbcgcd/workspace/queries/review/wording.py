@@ -130,7 +130,8 @@ def _odd(
     total = int((f.facts or {})["doubtful"])
     which = "this item" if len(items) == 1 else f"these {len(items)} items"
     expected = f.probability * f.affected
-    reason = f"about {expected:.0f} of these {len(items)} do not belong there"
+    verb = "does" if round(expected) == 1 else "do"
+    reason = f"about {expected:.0f} of these {len(items)} {verb} not belong there"
     if total > len(items):
         reason += f" ({total} of its items are doubtful)"
     if len(items) == 1:
