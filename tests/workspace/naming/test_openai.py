@@ -88,6 +88,31 @@ def test_the_key_comes_from_the_environment_alone(serve, monkeypatch):
         check_url("http://user:secret@localhost/v1")
 
 
+@pytest.mark.parametrize("key", ["secret\n", " secret\r\n", "\tsecret"])
+def test_blanks_around_the_key_are_not_sent(serve, monkeypatch, key):
+    server = serve(completion("Lost luggage"))
+    monkeypatch.setenv(KEY, key)
+    assert server.namer.suggest(QUESTION) == "Lost luggage"
+    assert server.requests[0][1]["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize("key", ["SECRET\nKEY", "SECRET\x01KEY", "SECRET\u20acKEY", "SECRET\udcffKEY"])
+def test_a_key_that_a_header_cannot_carry_is_not_shown(serve, monkeypatch, key):
+    server = serve(completion("Lost luggage"))
+    monkeypatch.setenv(KEY, key)
+    problem = ask(server.namer, {1: QUESTION}, {})[1].problem
+    assert problem == f"{KEY} holds a character that a header cannot carry; set it again"
+    assert not server.requests
+
+
+def test_a_server_that_says_the_key_does_not_get_it_shown(serve, monkeypatch):
+    monkeypatch.setenv(KEY, "SECRET'KEY\n")
+    server = serve(lambda handler: handler.wfile.write(b"Bearer SECRET'KEY\r\n\r\n"))
+    with pytest.raises(NamerError, match=rf"cannot be reached: Bearer \[{KEY}\]") as caught:
+        server.namer.suggest(QUESTION)
+    assert "SECRET" not in str(caught.value)
+
+
 def test_a_passing_failure_is_tried_again(serve):
     server = serve((500, b"oops"), completion("Lost luggage"))
     assert server.namer.suggest(QUESTION) == "Lost luggage"

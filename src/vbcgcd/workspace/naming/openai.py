@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.naming.namers import NamerError, Question
+from vbcgcd.workspace.naming.namers import KEY, NamerError, Question, without_key
 
-#: The only place that a key is taken from.
-KEY = "VBCGCD_NAMER_KEY"
 #: Bytes of an answer that are read, attempts, seconds for one, and seconds before the next.
 MOST_BYTES, ATTEMPTS, SECONDS, PAUSE = 1 << 16, 3, 10.0, 0.25
 #: Answers of a server after which it is worth asking again.
@@ -105,7 +103,7 @@ class OpenAINamer:
                 failure = NamerError(f"{self.url} did not answer within {self.seconds:g} seconds")
             except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "reason", error)
-                failure = NamerError(f"{self.url} cannot be reached: {reason}")
+                failure = NamerError(f"{self.url} cannot be reached: {without_key(str(reason))}")
         raise failure
 
     def _request(self, question: Question) -> urllib.request.Request:
@@ -120,7 +118,7 @@ class OpenAINamer:
             "max_tokens": 40,
         }
         headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(KEY):
+        if key := _key():
             headers["Authorization"] = f"Bearer {key}"
         return urllib.request.Request(
             f"{self.url}/chat/completions", json.dumps(body).encode(), headers, method="POST"
@@ -144,6 +142,14 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
+
+
+def _key() -> str:
+    """The key of the environment; a file that it came from may have ended with a line break."""
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise NamerError(f"{KEY} holds a character that a header cannot carry; set it again")
+    return key
 
 
 def _content(answer: bytes) -> str:
