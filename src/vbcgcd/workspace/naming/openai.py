@@ -31,18 +31,28 @@ __all__ = ["KEY", "OpenAINamer", "check_url", "openai_namer"]
 
 def check_url(url: str) -> str:
     """The URL of a server, or one clear error."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if (
+        "@" in url.partition("//")[2].partition("/")[0] or "?" in url
+    ):  # not shown, since what stands there may be secret
+        raise InputError(
+            f"The URL of a namer must not hold a key, a password or a query; set the variable {KEY} instead.",
+            option="namer",
+        )
+    try:
+        parts = urllib.parse.urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets of an address that do not match, a port that is none
+        sound = False
+    if not sound or not _is_one_word(url):
         raise InputError(
             f"The namer needs a URL, such as openai:http://localhost:8080/v1#model, got {url!r}.",
             option="namer",
         )
-    if parts.username or parts.password:
-        raise InputError(
-            f"The URL of a namer must not hold a key or a password; set the variable {KEY} instead.",
-            option="namer",
-        )
     return url
+
+
+def _is_one_word(text: str) -> bool:
+    return text.isprintable() and not any(letter.isspace() for letter in text)
 
 
 def openai_namer(argument: str) -> OpenAINamer:
@@ -54,6 +64,8 @@ def openai_namer(argument: str) -> OpenAINamer:
     'llama'
     """
     url, _, model = argument.partition("#")
+    if "#" in model or not _is_one_word(model):
+        raise InputError(f"{model!r} is not the name of a model, as in openai:URL#MODEL.", option="namer")
     return OpenAINamer(check_url(url).rstrip("/"), model or "default")
 
 
