@@ -132,7 +132,13 @@ def test_a_session_asks_no_namer(trips, tmp_path, monkeypatch):
     trips.discover(table(tmp_path / "more.csv", ["flight", "music"], labels=False))
 
 
-@pytest.mark.parametrize("namer", [7, "", "openai:", "openai:localhost", "openai:http://a:b@c/v1"])
+@pytest.mark.parametrize(
+    "namer",
+    [
+        *[7, "", "openai", "openai:", "openai:localhost", "openai:http://a:b@c/v1", "openai:http://[::1/"],
+        *["http://localhost:8080/v1", "OpenAI:http://localhost/v1", " mine", "mi\nne", ":x"],
+    ],
+)
 def test_what_is_no_namer(trips, namer):
     before = trips.last_commit
     with pytest.raises(InputError, match=r"[Nn]amer"):

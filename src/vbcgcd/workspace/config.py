@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
@@ -31,6 +32,8 @@ FIXED = ("kind", "model")
 LATER = frozenset({"vocabulary", "namer", "columns"})
 #: Columns of tables that a workspace remembers.
 COLUMNS = ("text", "image", "embedding", "label", "id")
+#: What a plug-in can be called, as ``NAME:ARGUMENT`` has it.
+_KIND = re.compile(r"\w[\w.-]*")
 
 __all__ = ["COLUMNS", "DEFAULTS", "FIXED", "LATER", "check_config", "with_vocabulary"]
 
@@ -131,14 +134,19 @@ def _check_vocabulary(value: Any) -> None:
 
 
 def _check_namer(value: Any) -> None:
-    if value is not None and (not isinstance(value, str) or not value.strip()):
+    if value is None:
+        return
+    kind, _, argument = value.partition(":") if isinstance(value, str) else ("", "", "")
+    # A plug-in may be installed later, or elsewhere; a URL or a misspelt openai is none.
+    misspelt = kind.lower() == "openai" and kind != "openai"
+    if misspelt or not _KIND.fullmatch(kind) or argument.startswith("//"):
         raise InputError(
             f"namer must be openai:URL#MODEL or the name of a plug-in, got {value!r}.", option="namer"
         )
-    if value is not None and value.startswith("openai:"):
+    if kind == "openai":
         from vbcgcd.workspace.naming.openai import openai_namer
 
-        openai_namer(value.removeprefix("openai:"))
+        openai_namer(argument)
 
 
 def _check_columns(value: Any) -> None:

@@ -1,3 +1,4 @@
+import os
 import time
 
 import pytest
@@ -114,3 +115,18 @@ def test_a_namer_of_another_package(monkeypatch):
 def test_no_such_namer():
     with pytest.raises(InputError, match="There is no namer 'absent'"):
         make_namer("absent:x")
+
+
+@pytest.mark.parametrize("shown", [str, repr, lambda key: repr(key.encode())])
+def test_no_error_of_a_namer_shows_the_key(monkeypatch, shown):
+    monkeypatch.setenv("VBCGCD_NAMER_KEY", "SECRET\\KEY\n")
+
+    class Fails:
+        name = "fails"
+
+        def suggest(self, question):
+            raise ValueError(f"Invalid header value {shown('Bearer ' + os.environ['VBCGCD_NAMER_KEY'])}")
+
+    problem = ask(Fails(), {1: Question(("a",))}, {})[1].problem
+    assert problem.startswith("ValueError: Invalid header value")
+    assert "SECRET" not in problem

@@ -88,6 +88,31 @@ def test_the_key_comes_from_the_environment_alone(serve, monkeypatch):
         check_url("http://user:secret@localhost/v1")
 
 
+@pytest.mark.parametrize("key", ["secret\n", " secret\r\n", "\tsecret"])
+def test_blanks_around_the_key_are_not_sent(serve, monkeypatch, key):
+    server = serve(completion("Lost luggage"))
+    monkeypatch.setenv(KEY, key)
+    assert server.namer.suggest(QUESTION) == "Lost luggage"
+    assert server.requests[0][1]["Authorization"] == "Bearer secret"
+
+
+@pytest.mark.parametrize("key", ["SECRET\nKEY", "SECRET\x01KEY", "SECRET\u20acKEY", "SECRET\udcffKEY"])
+def test_a_key_that_a_header_cannot_carry_is_not_shown(serve, monkeypatch, key):
+    server = serve(completion("Lost luggage"))
+    monkeypatch.setenv(KEY, key)
+    problem = ask(server.namer, {1: QUESTION}, {})[1].problem
+    assert problem == f"{KEY} holds a character that a header cannot carry; set it again"
+    assert not server.requests
+
+
+def test_a_server_that_says_the_key_does_not_get_it_shown(serve, monkeypatch):
+    monkeypatch.setenv(KEY, "SECRET'KEY\n")
+    server = serve(lambda handler: handler.wfile.write(b"Bearer SECRET'KEY\r\n\r\n"))
+    with pytest.raises(NamerError, match=rf"cannot be reached: Bearer \[{KEY}\]") as caught:
+        server.namer.suggest(QUESTION)
+    assert "SECRET" not in str(caught.value)
+
+
 def test_a_passing_failure_is_tried_again(serve):
     server = serve((500, b"oops"), completion("Lost luggage"))
     assert server.namer.suggest(QUESTION) == "Lost luggage"
@@ -175,13 +200,35 @@ def test_items_are_data_and_answers_are_checked(serve):
     assert order not in server.requests[0][2]["messages"][0]["content"]
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8080", "ftp://x/v1", "file:///etc/passwd", "http://"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *["", "localhost:8080", "ftp://x/v1", "file:///etc/passwd", "http://"],
+        *["http://[::1/", "http://x:65536/v1", "http://x:0/v1", "http://x:a/v1"],
+        *["http://x/v 1", "http://x/v1\n", "http://x\x00/v1", "http://x/\x1b[2J", " http://x/v1"],
+    ],
+)
 def test_what_is_no_url(url):
-    with pytest.raises(InputError, match="needs a URL"):
+    with pytest.raises(InputError, match="needs a URL") as caught:
         openai_namer(url)
+    assert caught.value.option == "namer"
+
+
+@pytest.mark.parametrize("url", ["http://x/v1?key=SECRET", "ftp://me:SECRET@x/", "http://me:SECRET@[::1/"])
+def test_what_may_be_secret_in_a_url_is_not_shown(url):
+    with pytest.raises(InputError, match=KEY) as caught:
+        openai_namer(url)
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("model", ["a#b", "a b", "a\n"])
+def test_what_is_no_model(model):
+    with pytest.raises(InputError, match="not the name of a model"):
+        openai_namer(f"http://localhost/v1#{model}")
 
 
 def test_url_and_model():
+    assert openai_namer("http://x/@me/v1#a/b:7b?").url == "http://x/@me/v1"
     namer = openai_namer("http://localhost:8080/v1/#llama-3")
     assert (namer.url, namer.model, namer.name) == (
         "http://localhost:8080/v1",

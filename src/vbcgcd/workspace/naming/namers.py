@@ -6,6 +6,7 @@ limited time, its errors become one line, and its answers are checked before any
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -21,13 +22,26 @@ from vbcgcd.workspace.naming.rules import check_name
 from vbcgcd.workspace.naming.words import tokens
 
 GROUP = "vbcgcd.namers"
+#: The only place that a key is taken from.
+KEY = "VBCGCD_NAMER_KEY"
 #: Letters of an answer at most.
 LETTERS = 60
 #: Seconds for one answer and for all, and failures in a row after which a namer is not asked again.
 EACH, ALL, PATIENCE = 45.0, 300.0, 2
 _QUOTES = "\"'`“”„‘’«»*"
 
-__all__ = ["GROUP", "Answer", "Namer", "NamerError", "Question", "ask", "check_answer", "make_namer"]
+__all__ = [
+    "GROUP",
+    "KEY",
+    "Answer",
+    "Namer",
+    "NamerError",
+    "Question",
+    "ask",
+    "check_answer",
+    "make_namer",
+    "without_key",
+]
 
 
 class NamerError(VbcgcdError):
@@ -170,6 +184,15 @@ def check_answer(answer: Any, taken: Iterable[str]) -> Answer:
     return Answer(name)
 
 
+def without_key(text: str) -> str:
+    """A message without the key of the environment, however an error came to quote it."""
+    given = os.environ.get(KEY, "")
+    for key in (given, given.strip()):
+        for form in (key, repr(key)[1:-1], ascii(key)[1:-1]):
+            text = text.replace(form, f"[{KEY}]") if form else text
+    return text
+
+
 def _words(name: str) -> list[str]:
     return [word.casefold() for word in tokens(name.replace("_", " ")) if word]
 
@@ -201,4 +224,5 @@ def _within(seconds: float, function: Callable[[], Any]) -> Any:
 
 
 def _reason(error: BaseException) -> str:
-    return str(error) if isinstance(error, VbcgcdError) else f"{type(error).__name__}: {error}"
+    text = str(error) if isinstance(error, VbcgcdError) else f"{type(error).__name__}: {error}"
+    return without_key(text)

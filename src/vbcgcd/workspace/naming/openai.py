@@ -13,10 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.naming.namers import NamerError, Question
+from vbcgcd.workspace.naming.namers import KEY, NamerError, Question, without_key
 
-#: The only place that a key is taken from.
-KEY = "VBCGCD_NAMER_KEY"
 #: Bytes of an answer that are read, attempts, seconds for one, and seconds before the next.
 MOST_BYTES, ATTEMPTS, SECONDS, PAUSE = 1 << 16, 3, 10.0, 0.25
 #: Answers of a server after which it is worth asking again.
@@ -33,18 +31,28 @@ __all__ = ["KEY", "OpenAINamer", "check_url", "openai_namer"]
 
 def check_url(url: str) -> str:
     """The URL of a server, or one clear error."""
-    parts = urllib.parse.urlsplit(url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if (
+        "@" in url.partition("//")[2].partition("/")[0] or "?" in url
+    ):  # not shown, since what stands there may be secret
+        raise InputError(
+            f"The URL of a namer must not hold a key, a password or a query; set the variable {KEY} instead.",
+            option="namer",
+        )
+    try:
+        parts = urllib.parse.urlsplit(url)
+        sound = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:  # brackets of an address that do not match, a port that is none
+        sound = False
+    if not sound or not _is_one_word(url):
         raise InputError(
             f"The namer needs a URL, such as openai:http://localhost:8080/v1#model, got {url!r}.",
             option="namer",
         )
-    if parts.username or parts.password:
-        raise InputError(
-            f"The URL of a namer must not hold a key or a password; set the variable {KEY} instead.",
-            option="namer",
-        )
     return url
+
+
+def _is_one_word(text: str) -> bool:
+    return text.isprintable() and not any(letter.isspace() for letter in text)
 
 
 def openai_namer(argument: str) -> OpenAINamer:
@@ -56,6 +64,8 @@ def openai_namer(argument: str) -> OpenAINamer:
     'llama'
     """
     url, _, model = argument.partition("#")
+    if "#" in model or not _is_one_word(model):
+        raise InputError(f"{model!r} is not the name of a model, as in openai:URL#MODEL.", option="namer")
     return OpenAINamer(check_url(url).rstrip("/"), model or "default")
 
 
@@ -105,7 +115,7 @@ class OpenAINamer:
                 failure = NamerError(f"{self.url} did not answer within {self.seconds:g} seconds")
             except (OSError, http.client.HTTPException) as error:
                 reason = getattr(error, "reason", error)
-                failure = NamerError(f"{self.url} cannot be reached: {reason}")
+                failure = NamerError(f"{self.url} cannot be reached: {without_key(str(reason))}")
         raise failure
 
     def _request(self, question: Question) -> urllib.request.Request:
@@ -120,7 +130,7 @@ class OpenAINamer:
             "max_tokens": 40,
         }
         headers = {"Content-Type": "application/json"}
-        if key := os.environ.get(KEY):
+        if key := _key():
             headers["Authorization"] = f"Bearer {key}"
         return urllib.request.Request(
             f"{self.url}/chat/completions", json.dumps(body).encode(), headers, method="POST"
@@ -144,6 +154,14 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
+
+
+def _key() -> str:
+    """The key of the environment; a file that it came from may have ended with a line break."""
+    key = os.environ.get(KEY, "").strip()
+    if not (key.isascii() and key.isprintable()):
+        raise NamerError(f"{KEY} holds a character that a header cannot carry; set it again")
+    return key
 
 
 def _content(answer: bytes) -> str:
