@@ -33,6 +33,7 @@ LINES = (
     "review",
     "review show 1",
     "review dismiss odd-4",
+    "undo",
     "review accept odd-4",
     "undo",
     "categories suggest",
