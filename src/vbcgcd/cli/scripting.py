@@ -92,6 +92,8 @@ class EventLog:
         try:
             if not self.path.exists():
                 self.path.touch()
+            if not self.path.is_file():  # a pipe would be waited for
+                raise InputError(f"The log {self.path} is not a file; choose another one.", option="log")
             with self.path.open("rb") as file:
                 first = file.readline(1_000_000)
         except OSError as error:
