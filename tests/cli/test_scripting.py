@@ -193,5 +193,9 @@ class TestWait:
             run(*shlex.split(line))
         assert asked == [5.0, 6.0, 7.0]
 
+    @pytest.mark.parametrize("line", ["undo --wait inf", "--wait inf undo"])
+    def test_for_ever_is_no_number_of_seconds(self, run, line):
+        assert "--wait" in run(*shlex.split(line), code=2).stderr
+
     def test_what_only_looks_has_nothing_to_wait_for(self, run):
         assert "--wait" in run("status", "--wait", 1, code=2).stderr
