@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -70,9 +71,12 @@ class Condition(NamedTuple):
     def number(self) -> float:
         """The value as a number."""
         try:
-            return float(self.value)
+            number = float(self.value)
         except ValueError:
-            raise InputError(f"{self.field} must be a number, got {self.value!r}.", option="where") from None
+            number = math.nan
+        if math.isnan(number):
+            raise InputError(f"{self.field} must be a number, got {self.value!r}.", option="where")
+        return number
 
 
 def list_items(snapshot: Snapshot, *where: str, n: int | None = None) -> tuple[ItemInfo, ...]:
