@@ -317,3 +317,17 @@ def test_an_empty_workspace_is_shown(visit, served_empty):
     for path in ("/review", "/map"):
         page.goto(served_empty.base + path)
         page.locator(".error", has_text="run learn with labelled items first").wait_for()
+
+
+def test_cards_show_typical_items_and_can_be_selected(visit):
+    page = visit("/categories?cards=1")
+    page.locator(".category-cards .some a").first.wait_for()
+    page.get_by_label("Select card food").check()
+    page.locator(".selection", has_text="1 category selected").wait_for()
+
+
+def test_an_item_has_neighbours_and_the_map_a_legend(visit):
+    page = visit("/items/2-0")
+    page.get_by_role("heading", name="Similar items").wait_for()
+    page.get_by_role("link", name="Map", exact=True).click()
+    page.locator(".map .key li").first.wait_for()

@@ -59,6 +59,8 @@ def test_an_item_is_explained(client):
     first = item["explanation"]["candidates"][0]
     assert first["id"] == item["category"]
     assert item["problem"] is None
+    assert item["key"] not in {other["key"] for other in item["neighbours"]}
+    assert all(other["text"] for other in item["neighbours"])
 
 
 @pytest.mark.parametrize(

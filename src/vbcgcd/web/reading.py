@@ -147,7 +147,9 @@ def item(hub: TheHub, key: ItemKey) -> dict[str, Any]:
             why, problem = plain(hub.workspace.explain_item(found, n=5)), None
         except VbcgcdError as error:
             why, problem = None, str(error)
-        return {"head": now.head.number, **values, "explanation": why, "problem": problem}
+        similar = views.item_values(now, views.similar_items(now, found))
+        answer = {"head": now.head.number, **values, "explanation": why, "problem": problem}
+        return {**answer, "neighbours": similar}
 
 
 @router.get("/review")

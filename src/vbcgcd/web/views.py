@@ -20,6 +20,7 @@ from vbcgcd.workspace.queries.items import (
     item_columns,
     item_info,
     item_row,
+    placed_items,
     typical_items,
 )
 from vbcgcd.workspace.queries.sessions import category_growth
@@ -35,6 +36,7 @@ __all__ = [
     "item_values",
     "ordered_items",
     "sessions_page",
+    "similar_items",
     "status",
 ]
 
@@ -188,6 +190,18 @@ def item_values(snapshot: Snapshot, items: Sequence[ItemInfo]) -> list[dict[str,
         }
         for item, content in zip(items, contents, strict=True)
     ]
+
+
+def similar_items(snapshot: Snapshot, item: ItemInfo, n: int = NEIGHBOURS) -> list[ItemInfo]:
+    """The items nearest to one, as far as coarse positions of both are stored."""
+    placed, own = placed_items(snapshot), item_row(snapshot, (item.commit, item.row))
+    here = np.flatnonzero(placed.rows == own)
+    if not len(here):
+        return []
+    distance = np.linalg.norm(placed.sketch - placed.sketch[here[0]], axis=1)
+    distance[here] = np.inf
+    nearest = np.argsort(distance, kind="stable")[:n]
+    return [item_info(snapshot, int(placed.rows[k])) for k in nearest if np.isfinite(distance[k])]
 
 
 def item_of_key(snapshot: Snapshot, key: str) -> ItemInfo:

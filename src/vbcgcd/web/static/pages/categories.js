@@ -2,7 +2,7 @@
 import { get, known, post, query } from "../lib/api.js";
 import { meter } from "../lib/charts.js";
 import { category, decimal, h, hue, number, percent, plural } from "../lib/dom.js";
-import { itemList, ofCategory } from "../lib/items.js";
+import { itemList, lines, ofCategory } from "../lib/items.js";
 import { live } from "../lib/live.js";
 import { attempt, ask, confirmed, dialog, keyHelp, keys, readOnly } from "../lib/ui.js";
 
@@ -10,7 +10,7 @@ const COLUMNS = [["name", "Name"], ["size", "Items"], ["birth", "Session"], ["re
 
 export async function show(_, { go, reload }) {
   const address = new URLSearchParams(location.search);
-  const state = { find: address.get("find") ?? "", filter: address.get("filter") ?? "all", sort: address.get("sort") ?? "id", down: address.get("down") === "1" };
+  const state = { find: address.get("find") ?? "", filter: address.get("filter") ?? "all", sort: address.get("sort") ?? "id", down: address.get("down") === "1", cards: address.get("cards") === "1" };
   const selected = new Map(); // rows by id, since a search leaves others
   let rows = [];
   let shown = [];
@@ -23,6 +23,8 @@ export async function show(_, { go, reload }) {
   const find = h("input", { type: "search", value: state.find, placeholder: "Find in names and items", "aria-label": "Find in names and items" });
   const filter = h("select", { "aria-label": "Which categories" },
     [["all", "All"], ["labelled", "Labelled"], ["discovered", "Discovered"], ["unnamed", "Not named by a person"], ["doubtful", "Doubtful"], ["small", "Fewer than 10 items"], ["retired", "Retired"]].map(([value, words]) => h("option", { value, selected: value === state.filter }, words)));
+
+  const cards = cardGrid(selected, (one) => toggle(one));
 
   async function load() {
     const answer = await get(`/categories${query({ find: state.find, retired: state.filter === "retired" ? "true" : null })}`);
@@ -43,8 +45,10 @@ export async function show(_, { go, reload }) {
         COLUMNS.map(([name, words]) => h("th", { className: ["size", "birth", "spread"].includes(name) ? "n" : "", "aria-sort": state.sort === name ? (state.down ? "descending" : "ascending") : null },
           h("button", { type: "button", className: "plain", onclick: () => sort(name) }, words, state.sort === name ? (state.down ? " ↓" : " ↑") : ""))))),
       h("tbody", null, shown.map(row)));
+    cards.draw(state.cards ? shown : []);
+    table.hidden = state.cards;
     address.set("find", state.find);
-    history.replaceState(null, "", `/categories${query({ find: state.find, filter: state.filter === "all" ? "" : state.filter, sort: state.sort === "id" ? "" : state.sort, down: state.down ? "1" : "" })}`);
+    history.replaceState(null, "", `/categories${query({ find: state.find, filter: state.filter === "all" ? "" : state.filter, sort: state.sort === "id" ? "" : state.sort, down: state.down ? "1" : "", cards: state.cards ? "1" : "" })}`);
   }
 
   function row(one, place) {
@@ -57,6 +61,7 @@ export async function show(_, { go, reload }) {
       h("td", { className: "n", "data-l": "Spread" }, decimal(one.spread)), h("td", { "data-l": "Nearest" }, one.nearest !== null && category(one.nearest, one.nearest_name)));
   }
 
+  const look = h("button", { type: "button", "aria-pressed": String(state.cards), onclick: () => { state.cards = !state.cards; look.setAttribute("aria-pressed", String(state.cards)); draw(); } }, "Cards");
   const alive = () => shown.filter((one) => one.status === "live");
   const toggle = (one) => { if (one?.status !== "live") return; selected.has(one.id) ? selected.delete(one.id) : selected.set(one.id, one); draw(); showTools(); };
   const sort = (name) => { state.down = state.sort === name ? !state.down : ["size", "birth", "reliability"].includes(name); state.sort = name; draw(); };
@@ -107,10 +112,29 @@ export async function show(_, { go, reload }) {
   const move = (by) => { cursor = Math.max(0, Math.min(shown.length - 1, cursor + by)); draw(); table.querySelector(".cursor")?.scrollIntoView({ block: "nearest" }); };
   const close = keys(map);
   await load();
-  return { content: [h("h1", null, "Categories"), h("div", { className: "bar" }, find, filter, count), tools, h("div", { className: "scroll" }, table), keyHelp(map)], close };
+  return { content: [h("h1", null, "Categories"), h("div", { className: "bar" }, find, filter, look, count), tools, h("div", { className: "scroll" }, table), cards.root, keyHelp(map)], close: () => { close(); cards.close(); } };
 }
 
 const compare = (a, b) => (typeof a === "string" || typeof b === "string" ? String(a ?? "").localeCompare(String(b ?? "")) : (a ?? -Infinity) - (b ?? -Infinity));
+
+/** Cards with typical items, which are fetched when a card comes into sight. */
+function cardGrid(selected, toggle) {
+  const root = h("div", { className: "category-cards" });
+  const fill = async (card) => {
+    const { items } = await get(`/categories/${card.dataset.id}/items?limit=4`).catch(() => ({ items: [] }));
+    card.querySelector(".some").replaceChildren(lines(items));
+  };
+  const watcher = new IntersectionObserver((entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => { watcher.unobserve(entry.target); fill(entry.target); }), { rootMargin: "200px" });
+  const draw = (shown) => {
+    watcher.disconnect();
+    root.replaceChildren(...shown.map((one) => h("article", { className: selected.has(one.id) ? "card on" : "card", "data-id": one.id },
+      h("h3", null, one.status === "live" && h("input", { type: "checkbox", checked: selected.has(one.id), "aria-label": `Select card ${one.name}`, onclick: () => toggle(one) }), " ", h("i", { className: `swatch ${hue(one.birth)}` }), category(one.id, one.name), h("span", { className: "id" }, ` #${one.id}`)),
+      h("p", { className: "soft" }, `${plural(one.size, "item")}, session ${one.birth}${one.status === "live" ? `, ${percent(one.reliability)} sure` : `, ${one.status}`}`),
+      h("div", { className: "some" }))));
+    root.querySelectorAll("article").forEach((card) => watcher.observe(card));
+  };
+  return { root, draw, close: () => watcher.disconnect() };
+}
 
 /** Merge with a name, and items that do not belong there. */
 export function mergeDialog(parts) {

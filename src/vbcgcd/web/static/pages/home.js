@@ -6,6 +6,8 @@ import { live } from "../lib/live.js";
 import { readOnly } from "../lib/ui.js";
 import { dropZone, jobCard, openJobs } from "../lib/jobs.js";
 
+const KINDS = { same: "same?", two: "two things?", odd: "odd items", label: "label first", group: "new groups", drift: "drift", stale: "stale" };
+
 export async function show(_, { reload }) {
   const { status } = live;
   const visited = localStorage.getItem(`visited ${live.status.name}`);
@@ -23,6 +25,7 @@ export async function show(_, { reload }) {
     status.learned && !readOnly() && dropZone(reload),
     jobs.length > 0 && h("section", null, h("h2", null, "Under way"), jobs.map((job) => jobCard(job, reload).root)),
     questions?.questions?.length > 0 && h("section", null, h("h2", null, "Worth a minute"),
+      h("ul", { className: "chips" }, Object.entries(questions.counts ?? {}).map(([kind, n]) => h("li", null, link(`/review?kind=${kind}`, KINDS[kind] ?? kind), ` ${number(n)}`))),
       h("ul", { className: "lines" }, questions.questions.map((one) => h("li", null, h("strong", null, `${one.title ?? one.kind} `), one.reason))), h("p", null, link("/review", "Review them"))),
     visited && home.since.length > 0 && h("section", null, h("h2", null, "Since your last visit"),
       h("ul", { className: "lines" }, home.since.slice(-8).reverse().map((one) => h("li", null, one.text, h("small", null, ` ${moment(one.time)}`)))),
@@ -56,5 +59,8 @@ function charts(home) {
   return h("section", null, h("h2", null, "Sessions over time"), h("div", { className: "pair" },
     h("figure", null, h("h3", null, "Items of each session"), legend([["labelled", "with labels"], ["known", "known"], ["novel", "novel"], ["unassigned", "unassigned"]]), bars(rows, { title: "Items of each session" })),
     h("figure", null, h("h3", null, "Categories"), legend([["all", "all"], ["base", "labelled"]]),
-      lineChart(labels, { all: home.growth.map((one) => one.labelled + one.discovered), base: home.growth.map((one) => one.labelled) }, { title: "Categories after each session" }))));
+      lineChart(labels, { all: home.growth.map((one) => one.labelled + one.discovered), base: home.growth.map((one) => one.labelled) }, { title: "Categories after each session" })),
+    h("figure", null, h("h3", null, "How well items fit"), legend([["all", "mean probability, %"], ["base", "fit no category known before, %"]]),
+      lineChart(labels, { all: home.sessions.map((one) => Math.round(100 * (one.mean_probability ?? 1))), base: home.sessions.map((one) => Math.round(100 * (one.flagged ?? 0))) }, { title: "Mean probability and share of items that fit no known category, by session" }),
+      h("p", { className: "soft" }, "A session with nothing novel has about 5 % that fit no known category; more, with few novel categories, is a sign of drift."))));
 }

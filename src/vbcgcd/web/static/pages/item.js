@@ -2,7 +2,7 @@
 import { get } from "../lib/api.js";
 import { meter } from "../lib/charts.js";
 import { baseName, category, decimal, h, link, number } from "../lib/dom.js";
-import { actions } from "../lib/items.js";
+import { actions, lines } from "../lib/items.js";
 
 export async function show(key, { reload }) {
   const item = await get(`/items/${key}`);
@@ -15,6 +15,7 @@ export async function show(key, { reload }) {
     h("div", { className: "selection" }, actions([item.key], reload, item.head).slice(1)),
     why && h("section", null, h("h2", null, "Why"), h("p", { className: "lead" }, why.text), explained(why)),
     item.problem && h("p", { className: "warning" }, item.problem),
+    item.neighbours?.length > 0 && h("section", null, h("h2", null, "Similar items"), lines(item.neighbours)),
   ];
   return { content: content.filter(Boolean) };
 }

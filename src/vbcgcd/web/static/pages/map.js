@@ -1,6 +1,6 @@
 // The map: items stay where they are for good. Drag to move, wheel to zoom, lasso to select.
 import { get, query } from "../lib/api.js";
-import { h, plural } from "../lib/dom.js";
+import { h, hue, plural } from "../lib/dom.js";
 import { actions, itemList } from "../lib/items.js";
 import { live } from "../lib/live.js";
 import { drawLabels } from "../lib/labels.js";
@@ -129,7 +129,20 @@ export async function show(_, { reload }) {
     requestAnimationFrame(() => { resize(); });
   }
 
-  const recolour = () => { painter.colour(colour.value, about); request(); };
+  const key = h("ul", { className: "legend key" });
+  const births = [...new Set(about.categories.map((one) => one.birth))].sort((a, b) => a - b);
+  const legends = {
+    birth: births.slice(-8).map((birth) => [hue(birth), birth === 0 ? "labelled at first" : `session ${birth}`]),
+    category: [["b0", "each category has its own colour for good; unassigned items are grey"]],
+    novelty: [["b0", "like a known category"], ["b2", "novel"]],
+    state: [["b0", "found by a session"], ["b1", "labelled"], ["b2", "moved"], ["b3", "confirmed"], ["b4", "rejected"]],
+  };
+  board.append(key);
+  const recolour = () => {
+    painter.colour(colour.value, about);
+    key.replaceChildren(...legends[colour.value].map(([name, words]) => h("li", null, h("i", { className: name }), words)));
+    request();
+  };
   colour.addEventListener("change", recolour);
   find.addEventListener("input", () => {
     const text = find.value.trim().toLowerCase();
