@@ -1,7 +1,5 @@
 """What a visitor does, in a real browser."""
 
-import re
-
 import pytest
 from served import sentences, write_table
 
@@ -119,8 +117,11 @@ def test_items_are_moved_by_lasso(visit, desk):
         page.mouse.move(*spot, steps=8)
     page.mouse.up()
     page.locator(".map aside h2").wait_for()
-    page.locator(".map aside").get_by_role("button", name="Confirm").click()
-    page.locator(".toast", has_text=re.compile("Confirmed|unassigned")).first.wait_for()
+    page.locator(".map aside").get_by_role("button", name="Move to…").click()
+    page.get_by_role("dialog").get_by_role("combobox").fill("everything here")
+    page.get_by_role("button", name="Choose").click()
+    page.locator(".toast", has_text="Moved").first.wait_for()
+    assert desk.category("everything here").live
 
 
 def test_the_map_works_without_webgl(visit):
@@ -331,3 +332,25 @@ def test_an_item_has_neighbours_and_the_map_a_legend(visit):
     page.get_by_role("heading", name="Similar items").wait_for()
     page.get_by_role("link", name="Map", exact=True).click()
     page.locator(".map .key li").first.wait_for()
+
+
+MARKUP = "<img src=x onerror=alert(1)>"
+
+
+def test_markup_in_names_files_and_visitors_is_text_on_every_page(visit, served, desk, tmp_path):
+    table = write_table(
+        tmp_path / f"{MARKUP.replace('/', '')}.csv",
+        [(MARKUP,)] * 3 + [(t,) for t in sentences("travel")],
+        ("text",),
+    )
+    desk.by = MARKUP
+    desk.rename(0, MARKUP)
+    desk.discover(table)
+    desk.move_items(desk.items("session=2")[:2], 0)
+    page = visit()
+    page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
+    for path in [*PAGES, "/categories/0", "/items?find=onerror", "/categories?cards=1"]:
+        page.goto(served.base + path)
+        page.wait_for_selector("h1, .map .board")
+        page.wait_for_timeout(250)
+        assert page.locator("img[src='x']").count() == 0

@@ -41,12 +41,34 @@ export function makePainter(canvas, points) {
     surface.changed();
   }
 
-  return { colour, select, kind: gl ? "webgl2" : "canvas", paint: (view, width, height, ratio) => surface.paint(view, width, height, ratio), close: () => surface.close() };
+  return { colour, select, kind: gl ? "webgl2" : "canvas", paint: (view, width, height, ratio, moving = false) => surface.paint(view, width, height, ratio, moving), close: () => surface.close() };
 }
 
 const dotSize = (n, view, ratio) => ratio * Math.max(2, Math.min(9, (n > 100000 ? 2.2 : n > 5000 ? 3.6 : 5.5)));
 
+/** While the map moves, a frame draws at most this many points: a sample of all of them. */
+const MOVING = 60000;
+
+/** The points in a fixed random order, so that the first ones are a sample. */
+function shuffled(n) {
+  const order = Uint32Array.from({ length: n }, (_, k) => k);
+  let state = 12345;
+  for (let k = n - 1; k > 0; k -= 1) {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    const other = state % (k + 1);
+    [order[k], order[other]] = [order[other], order[k]];
+  }
+  return order;
+}
+
 function withGl(gl, points, colours) {
+  const large = points.n > MOVING;
+  const order = large ? shuffled(points.n) : null;
+  const position = large ? new Float32Array(2 * points.n) : points.position;
+  const shown = large ? new Uint32Array(points.n) : new Uint32Array(colours.buffer);
+  const source = new Uint32Array(colours.buffer);
+  if (large) for (let k = 0; k < points.n; k += 1) { position[2 * k] = points.position[2 * order[k]]; position[2 * k + 1] = points.position[2 * order[k] + 1]; }
+  const arrange = () => { if (large) for (let k = 0; k < points.n; k += 1) shown[k] = source[order[k]]; };
   const program = gl.createProgram();
   for (const [kind, text] of [[gl.VERTEX_SHADER, SHAPE], [gl.FRAGMENT_SHADER, FILL]]) {
     const shader = gl.createShader(kind);
@@ -65,14 +87,14 @@ function withGl(gl, points, colours) {
     gl.vertexAttribPointer(place, size, kind, normal, 0, 0);
     return store;
   };
-  buffer("position", points.position, 2, gl.FLOAT, false);
-  const paint = buffer("colour", colours, 4, gl.UNSIGNED_BYTE, true);
+  buffer("position", position, 2, gl.FLOAT, false);
+  const paint = buffer("colour", new Uint8Array(shown.buffer), 4, gl.UNSIGNED_BYTE, true);
   gl.enable(gl.BLEND);
   gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   const [view, size] = [gl.getUniformLocation(program, "view"), gl.getUniformLocation(program, "size")];
   return {
-    changed() { gl.bindBuffer(gl.ARRAY_BUFFER, paint); gl.bufferSubData(gl.ARRAY_BUFFER, 0, colours); },
-    paint(at, width, height, ratio) {
+    changed() { arrange(); gl.bindBuffer(gl.ARRAY_BUFFER, paint); gl.bufferSubData(gl.ARRAY_BUFFER, 0, new Uint8Array(shown.buffer)); },
+    paint(at, width, height, ratio, moving) {
       const [w, h] = [Math.round(width * ratio), Math.round(height * ratio)];
       if (gl.canvas.width !== w || gl.canvas.height !== h) { gl.canvas.width = w; gl.canvas.height = h; }
       gl.viewport(0, 0, w, h);
@@ -80,7 +102,7 @@ function withGl(gl, points, colours) {
       gl.clear(gl.COLOR_BUFFER_BIT);
       gl.uniform4f(view, at.x, at.y, (2 * at.scale) / width, (2 * at.scale) / height);
       gl.uniform1f(size, dotSize(points.n, at, ratio));
-      gl.drawArrays(gl.POINTS, 0, points.n);
+      gl.drawArrays(gl.POINTS, 0, moving ? Math.min(points.n, MOVING) : points.n);
     },
     close() { gl.getExtension("WEBGL_lose_context")?.loseContext(); },
   };

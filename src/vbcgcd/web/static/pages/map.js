@@ -37,10 +37,16 @@ export async function show(_, { reload }) {
   let frame = 0;
 
   const ratio = () => Math.min(2, window.devicePixelRatio || 1);
-  const request = () => { if (!frame) frame = requestAnimationFrame(() => { frame = 0; paint(); }); };
-  function paint() {
+  let rest = 0;
+  // A sample of the points follows every move at once; all of them are drawn when it rests.
+  const request = () => {
+    if (!frame) frame = requestAnimationFrame(() => { frame = 0; paint(true); });
+    clearTimeout(rest);
+    rest = setTimeout(() => { if (board.isConnected) paint(); }, 160);
+  };
+  function paint(moving = false) {
     const { width, height } = board.getBoundingClientRect();
-    painter.paint(view, width, height, ratio());
+    painter.paint(view, width, height, ratio(), moving);
     drawLabels(overlay, about.categories, view, width, height, ratio(), path, find.value.trim().toLowerCase());
   }
   function fit() {
