@@ -245,9 +245,10 @@ def test_impossible_weights_are_refused(given):
         check_weight(given, 3)
 
 
-def test_weights_that_are_no_numbers_are_refused():
-    with pytest.raises(InputError):
-        check_weight(["a", "b", "c"], 3)
+@pytest.mark.parametrize("given", [["a", "b", "c"], [1, 2, 1j], np.array([1, 2, 3 + 0j])])
+def test_weights_that_are_no_numbers_are_refused(given):
+    with pytest.raises(InputError, match="must be numbers"):
+        check_weight(given, 3)
 
 
 # check_choice

@@ -107,7 +107,10 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
     if weight is None:
         return None
     try:
-        weight = np.asarray(_to_numpy(weight), dtype=np.float64)
+        weight = np.asarray(_to_numpy(weight))
+        if np.iscomplexobj(weight):
+            raise TypeError
+        weight = weight.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise InputError("sample_weight must be numbers, one for each row.") from None
     if weight.shape != (n_rows,):

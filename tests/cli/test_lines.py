@@ -137,6 +137,17 @@ def test_answers_come_before_the_next_line_and_an_interruption_is_a_normal_end(a
     assert (process.returncode, out, errors) == (0, "", "")
 
 
+@pytest.mark.parametrize(
+    "arguments", [("predict", "--stdin"), ("predict", "-"), ("discover", "-", "--format", "csv")]
+)
+def test_closed_standard_input_is_one_error(animals, arguments):
+    program = f"from vbcgcd.cli import app; app({list(arguments)!r})"
+    shell = ["sh", "-c", 'exec "$0" "$@" <&-', sys.executable, "-c", program]
+    result = subprocess.run(shell, cwd=animals, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("Error: Standard input is closed;")
+
+
 def test_one_text_can_be_given_by_itself(run, letters):
     assert "card" in run("predict", "card card card").stdout
     [row] = json.loads(run("predict", "weather weather weather", "--json").stdout)["predictions"]

@@ -1,6 +1,7 @@
 """Quiet, log and wait: before or after the command, and from the environment."""
 
 import json
+import os
 import shlex
 import threading
 import time
@@ -137,6 +138,16 @@ class TestLog:
         assert (place / "data.csv").read_text() == content
         assert Workspace(place / "animals").last_commit == before
 
+    def test_what_is_no_file_is_refused(self, run, place):
+        os.mkfifo(place / "pipe")
+        holder = os.open(place / "pipe", os.O_RDWR | os.O_NONBLOCK)  # so that opening it would not wait
+        os.write(holder, b"\n")
+        try:
+            for path in (place, place / "pipe", "/dev/null"):
+                assert "is not a file" in run("status", "--log", path, code=2).stderr
+        finally:
+            os.close(holder)
+
     def test_a_log_that_cannot_be_written(self, run, place):
         assert "--log" in run("status", "--log", place / "absent" / "log.jsonl", code=2).stderr
 
@@ -181,6 +192,10 @@ class TestWait:
         ):
             run(*shlex.split(line))
         assert asked == [5.0, 6.0, 7.0]
+
+    @pytest.mark.parametrize("line", ["undo --wait inf", "--wait inf undo"])
+    def test_for_ever_is_no_number_of_seconds(self, run, line):
+        assert "--wait" in run(*shlex.split(line), code=2).stderr
 
     def test_what_only_looks_has_nothing_to_wait_for(self, run):
         assert "--wait" in run("status", "--wait", 1, code=2).stderr

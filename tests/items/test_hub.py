@@ -55,6 +55,10 @@ def test_of_several_parts_one_has_to_be_chosen(data, tmp_path):
         ("hf:imdb", ("imdb", {})),
         ("hf:clinc/clinc_oos@plus:train", ("clinc/clinc_oos", {"name": "plus", "split": "train"})),
         ("hf:banking77:test", ("banking77", {"split": "test"})),
+        (
+            "hf:a.b/c-d@20220301.en:train[10:20%]",
+            ("a.b/c-d", {"name": "20220301.en", "split": "train[10:20%]"}),
+        ),
     ],
 )
 def test_by_name_it_is_streamed(data, monkeypatch, source, called):
@@ -101,3 +105,16 @@ def test_without_the_package(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "datasets", None)
     with pytest.raises(InputError, match=r"vbcgcd\[datasets\]"):
         read_items("hf:imdb")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *["../../etc/passwd", "/etc/passwd", "..", ".", "./a", "a/..", "a/b/c", "~/a", "a\\b", "a b"],
+        *["a\n", "a:train\n", "a@b\u2028", "a@../b", "a:../b", "a@", "a:", "http://a/b", "zip://a"],
+    ],
+)
+def test_a_name_is_never_a_path(monkeypatch, name):
+    monkeypatch.setattr(datasets, "load_dataset", lambda *args, **options: pytest.fail("loaded"))
+    with pytest.raises(InputError, match="OWNER/NAME"):
+        hub.hub_table(f"hf:{name}")

@@ -54,6 +54,16 @@ def test_a_bomb_is_not_unpacked(tmp_path, monkeypatch, name):
     assert sum(read) < 20 * 2**20
 
 
+def test_a_bomb_of_blank_lines_is_refused_before_its_lines_are_read(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "ALWAYS", 2**20)
+    path = tmp_path / "a.txt.gz"
+    path.write_bytes(gzip.compress(b"\n" * (40 * 2**20)))
+    with pytest.raises(InputError, match="times its size"), opening.open_bytes(path):
+        pytest.fail("opened")
+    path.write_bytes(gzip.compress(b"hello\n" + b"\n" * 2**19))
+    assert read_items(path).values == ["hello"]
+
+
 def test_an_honest_file_may_be_large_however_small_the_limit(tmp_path, monkeypatch):
     monkeypatch.setattr(opening, "ALWAYS", 10)
     path = tmp_path / "a.csv.gz"

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note, working, writes
-from vbcgcd.cli.incoming import STDIN, incoming
+from vbcgcd.cli.incoming import STDIN, incoming, is_terminal
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
 from vbcgcd.words import one_line
@@ -89,7 +89,7 @@ def learn(
         try:
             record, seconds = attempt(new_labels)
         except InputError as error:
-            asks = sys.stdin.isatty() and sys.stderr.isatty() and not manner().quiet
+            asks = is_terminal() and sys.stderr.isatty() and not manner().quiet
             if error.option != "new_labels" or not asks:
                 raise
             from vbcgcd.workspace.commands.typos import ADVICE

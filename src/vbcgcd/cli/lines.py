@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbcgcd.cli.common import find_workspace, note
+from vbcgcd.cli.incoming import is_terminal, standard_input
 from vbcgcd.cli.scripting import SCHEMA_VERSION
 from vbcgcd.errors import InputError, VbcgcdError
 from vbcgcd.words import one_line
@@ -41,13 +42,14 @@ def predict_stdin(workspace: Path | None, *, reject: float | None, as_json: bool
     from vbcgcd.workspace import Workspace
 
     check_reject(reject)
+    lines = standard_input()
     # One shard of the cache for every line would make it slow for everybody.
     here = Workspace.open(find_workspace(workspace), cache=False)
     here.warm_up()
-    if sys.stdin.isatty():
+    if is_terminal():
         note("Ready. Type an item and press Enter; end with Ctrl-D.")
     try:
-        for answer in answer_lines(here, sys.stdin.buffer, reject=reject, as_json=as_json):
+        for answer in answer_lines(here, lines, reject=reject, as_json=as_json):
             sys.stdout.write(f"{answer}\n")
             sys.stdout.flush()
         time.sleep(0)  # a Ctrl-C that came with the end of the input is raised here, not later

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 import os
 import secrets
 import time
@@ -41,11 +42,16 @@ def _log(**more: Any) -> Any:
     return typer.Option("--log", metavar="FILE", help=words, rich_help_panel=_PANEL, **more)
 
 
+def _finite(seconds: float | None) -> float | None:
+    if seconds is not None and not math.isfinite(seconds):
+        raise typer.BadParameter("give a number of seconds, such as 3600 for an hour.")
+    return seconds
+
+
 def _wait(**more: Any) -> Any:
     words = "How long to wait for another process that writes to the workspace. Default: not at all."
-    return typer.Option(
-        "--wait", metavar="SECONDS", min=0, help=words, rich_help_panel=_PANEL, show_default=False, **more
-    )
+    more |= {"min": 0, "callback": _finite, "show_default": False}
+    return typer.Option("--wait", metavar="SECONDS", help=words, rich_help_panel=_PANEL, **more)
 
 
 Quiet = Annotated[bool, _quiet()]
@@ -92,6 +98,8 @@ class EventLog:
         try:
             if not self.path.exists():
                 self.path.touch()
+            if not self.path.is_file():  # a pipe would be waited for
+                raise InputError(f"The log {self.path} is not a file; choose another one.", option="log")
             with self.path.open("rb") as file:
                 first = file.readline(1_000_000)
         except OSError as error:

@@ -13,7 +13,10 @@ from vbcgcd.items.tables import BLOCK, Block, Cells, TableFile, check_names
 
 #: What names of datasets on the hub begin with here.
 PREFIX = "hf:"
-_NAME = re.compile(r"hf:(?P<name>[^@:]+|/[^@:]+)(@(?P<config>[^:]+))?(:(?P<split>.+))?")
+# Whatever else the package would take for a folder of this machine.
+_NAME = re.compile(
+    r"hf:(?P<name>(\w[\w.-]*/)?\w[\w.-]*)(@(?P<config>[^:/\\]+))?(:(?P<split>[^/\\]+))?", re.ASCII
+)
 
 __all__ = ["PREFIX", "HubTable", "hub_table", "is_hub_dataset", "is_saved_dataset"]
 
@@ -97,8 +100,11 @@ def hub_table(source: str | Path | Any) -> HubTable:
 
 def _by_name(source: str) -> Any:
     match = _NAME.fullmatch(source)
-    if match is None:
-        raise InputError(f"A dataset is hf:NAME, hf:NAME@CONFIGURATION or hf:NAME:SPLIT; got {source!r}.")
+    if match is None or not source.isprintable():
+        raise InputError(
+            "A dataset is hf:NAME, hf:NAME@CONFIGURATION or hf:NAME:SPLIT, where NAME may be OWNER/NAME; "
+            f"got {source!r}."
+        )
     options = {"name": match["config"], "split": match["split"]}
     return _call(
         Path(source),

@@ -7,6 +7,7 @@ import io
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
@@ -16,6 +17,8 @@ PACKED = ".gz"
 #: A packed file may always unpack to this many bytes, and to this many times its own size. Tables pack to a
 #: tenth or a thirtieth; a bomb to a thousandth.
 ALWAYS, TIMES = 256 * 2**20, 100
+#: What gzip can make of one byte at most, and bytes that are unpacked at a time.
+_DENSEST, _PIECE = 1032, 2**18
 
 __all__ = ["PACKED", "extension_of", "open_bytes", "open_text", "stem_of"]
 
@@ -57,6 +60,9 @@ def open_bytes(path: Path) -> Iterator[IO[bytes]]:
             yield file
             return
         try:
+            about = path.stat()
+            # Lines are taken one by one, far slower than a bomb of blank lines unpacks.
+            _check_size(path, about.st_size, about.st_mtime_ns)
             with gzip.GzipFile(fileobj=file) as packed:
                 yield io.BufferedReader(_Bounded(packed, path))
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
@@ -72,6 +78,16 @@ def open_text(path: Path, *, newline: str | None = None) -> Iterator[IO[str]]:
             yield text
         finally:
             text.detach()
+
+
+@lru_cache(maxsize=16)  # tables are opened several times
+def _check_size(path: Path, size: int, changed: int) -> None:
+    """Raise if a packed file unpacks to more than its limit, before anybody looks at what it holds."""
+    if size * _DENSEST <= ALWAYS:
+        return
+    with gzip.GzipFile(path) as packed, io.BufferedReader(_Bounded(packed, path), _PIECE) as file:
+        while file.read(_PIECE):
+            pass
 
 
 class _Bounded(io.RawIOBase):

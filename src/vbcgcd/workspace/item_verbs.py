@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
+from vbcgcd.checks import check_choice
 from vbcgcd.workspace.batch import Embedding, Progress
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.queries.finding import ItemKeyLike, find_items
@@ -53,6 +54,8 @@ class ItemVerbs:
             The items of their session, where it did not come from a file.
         """
         from vbcgcd.workspace.commands.items import move_draft
+
+        check_choice("create", create, (False, True))
 
         def make(now: Snapshot, chosen: Sequence[ItemInfo], vectors: Vectors) -> Draft:
             return move_draft(now, chosen, to, vectors, create=create)

@@ -251,6 +251,9 @@ def test_corrections_survive_export_and_import(animals, blobs, tmp_path):
         (lambda w: w.items("probability=1"), InputError, "A condition"),
         (lambda w: w.items("state=wrong"), InputError, "state is one of"),
         (lambda w: w.items("session<x"), InputError, "session must be a number"),
+        (lambda w: w.items("probability<nan"), InputError, "probability must be a number, got 'nan'"),
+        (lambda w: w.items("session=NaN"), InputError, "session must be a number"),
+        (lambda w: w.move_items("3@1", "frog", create="no"), InputError, "create must be one of False, True"),
         (lambda w: w.move_items(7, 0), InputError, "by its reference"),
     ],
 )

@@ -26,8 +26,9 @@ def parquet_bytes(columns: Mapping[str, Any], **options: Any) -> bytes:
 def parquet_columns(data: bytes) -> dict[str, Any]:
     """Columns of Arrow from `parquet_bytes`."""
     # Much quicker than read_table, which prepares for folders of many files.
+    # Threads of Arrow that still run when the process ends can abort it.
     source = check_pyarrow().BufferReader(data)
-    table = check_pyarrow("pyarrow.parquet").ParquetFile(source).read()
+    table = check_pyarrow("pyarrow.parquet").ParquetFile(source, pre_buffer=False).read(use_threads=False)
     return {name: table[name] for name in table.column_names}
 
 
