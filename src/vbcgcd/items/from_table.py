@@ -226,7 +226,7 @@ class _TableReader:
         return np.concatenate(parts)
 
     def _references(self) -> list[str]:
-        """Ids if they are complete and unique, else unique paths of pictures, else row numbers."""
+        """Complete and unique ids, else the names of the rows, unique paths of pictures, or row numbers."""
         name = self.columns.id
         if name is not None:
             ids = ["" if is_missing(cell) else str(cell).strip() for cell in self.ids]
@@ -239,6 +239,8 @@ class _TableReader:
                     "or equal; choose another with the option 'id', or leave it out to use row numbers.",
                     option="id",
                 )
+        if self.table.row_names is not None:
+            return [self.table.row_names[row] for row in self.rows]
         if self.columns.kind == "image" and len(set(self.values)) == len(self.values):
             return [str(value) for value in self.values]
         return [str(row) for row in self.rows]

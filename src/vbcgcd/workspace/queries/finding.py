@@ -74,11 +74,7 @@ class Condition(NamedTuple):
             number = float(self.value)
         except ValueError:
             number = math.nan
-<<<<<<< HEAD
         if math.isnan(number):  # which nothing is less or greater than
-=======
-        if math.isnan(number):
->>>>>>> mend
             raise InputError(f"{self.field} must be a number, got {self.value!r}.", option="where")
         return number
 
