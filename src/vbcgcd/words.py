@@ -49,6 +49,7 @@ __all__ = [
     "percent",
     "plural",
     "sample_line",
+    "saved",
     "series",
     "source_name",
     "user_text",
@@ -64,6 +65,17 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     ('1 item', '1,200 items', '2 categories')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def saved(n: int, path: Any) -> str:
+    """That items were written to a file.
+
+    Examples
+    --------
+    >>> saved(1, "answers.csv")
+    'Saved 1 item to answers.csv.'
+    """
+    return f"Saved {plural(n, 'item')} to {one_line(path)}."
 
 
 def series(parts: Sequence[str], most: int | None = None) -> str:

@@ -113,7 +113,8 @@ def table_items(
 def _kept_columns(keep: Keep, table: TableFile) -> list[str]:
     if keep is None or isinstance(keep, bool):
         return list(table.names) if keep else []
-    names = [keep] if isinstance(keep, str) else list(keep)
+    given = [keep] if isinstance(keep, str) else list(keep)
+    names = [name for text in given for name in _listed(text, table.names)]
     missing = [name for name in names if name not in table.names]
     if missing:
         columns = ", ".join(map(repr, table.names[:8]))
@@ -121,6 +122,12 @@ def _kept_columns(keep: Keep, table: TableFile) -> list[str]:
             f"{table.path} has no column {missing[0]!r} to keep; its columns are {columns}.", option="keep"
         )
     return list(dict.fromkeys(names))
+
+
+def _listed(text: str, names: Sequence[str]) -> list[str]:
+    """The columns that a text names: itself, or a list with commas where no column is called so."""
+    parts = [part.strip() for part in str(text).split(",")]
+    return parts if text not in names and len(parts) > 1 and all(parts) else [text]
 
 
 def _split_columns(split: tuple[str, str] | None, table: TableFile) -> list[str]:

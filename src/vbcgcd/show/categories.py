@@ -89,7 +89,9 @@ def categories(
     return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
 
 
-def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> RenderableType:
+def suggestions(
+    found: Sequence[NameSuggestion], renamed: Mapping[int, str], *, applied: bool = False
+) -> RenderableType:
     """Names that categories could have, a line for each category.
 
     Parameters
@@ -97,6 +99,8 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
     found : sequence of NameSuggestion
     renamed : mapping of id -> name
         Categories that have been given a suggestion as their name.
+    applied : bool
+        Whether suggestions were to become names.
     """
     if not found:
         return Text("Every category has a name that somebody chose.")
@@ -111,6 +115,8 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
     lines = [Text(f"Category {', '.join(ids)}: {one_line(why, 300)}.") for why, ids in problems.items()]
     if renamed:
         lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
+    elif applied:
+        lines.append(Text("Nothing was renamed: no suggestion is better than the name there is."))
     return Group(table, *lines)
 
 
