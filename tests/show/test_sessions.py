@@ -129,8 +129,12 @@ def test_without_novel_categories_not_all_items_need_be_in_known_ones():
 def test_the_history_counts_unassigned_items_where_there_are_any(width):
     table = lines(show.sessions([LEARNED, LEFT]), width)
     assert max(map(len, table)) <= width
-    assert table[2].split()[-7:-2] == ["40", "0", "40", "0", "2"]
-    assert table[3].split()[-7:-2] == ["1,200", "688", "500", "12", "~2"]
+    if width < 100:  # without what matters least
+        assert table[2].split()[-4:] == ["40", "40", "0", "2"]
+        assert table[3].split()[-4:] == ["1,200", "500", "12", "~2"]
+    else:
+        assert table[2].split()[-7:-2] == ["40", "0", "40", "0", "2"]
+        assert table[3].split()[-7:-2] == ["1,200", "688", "500", "12", "~2"]
     assert "unassigned" not in text(show.sessions([LEARNED, DISCOVERED]))
 
 
@@ -140,9 +144,12 @@ def test_the_history_has_one_line_per_session(width):
     table = lines(show.sessions([LEARNED, DISCOVERED, undone]), width)
     assert max(map(len, table)) <= width
     assert [line.split()[0] for line in table[2:5]] == ["0", "1", "2"]
-    assert table[2].split()[-6:] == ["40", "0", "40", "2", "2.0", "%"]
-    assert table[3].split()[-6:] == ["1,200", "700", "500", "~2", "40.0", "%"]
-    assert table[4].split()[-2:] == ["2", "-"]
+    if width < 100:
+        assert table[3].split()[-3:] == ["1,200", "500", "~2"]
+    else:
+        assert table[2].split()[-6:] == ["40", "0", "40", "2", "2.0", "%"]
+        assert table[3].split()[-6:] == ["1,200", "700", "500", "~2", "40.0", "%"]
+        assert table[4].split()[-2:] == ["2", "-"]
     assert "discover, undone" in table[4]
     assert " monday" in table[3]
 

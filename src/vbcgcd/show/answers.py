@@ -43,7 +43,7 @@ def summary(answers: Predictions) -> dict[str, Any]:
 def predictions(answers: Predictions, texts: Mapping[str, str], *, first: int = FIRST) -> RenderableType:
     """The first items in a table, and all of them in numbers; ``texts`` of items by reference."""
     words = ["****text"] if texts else []
-    columns = (">id", "!category", ">prob.", "!second choice", ">prob.", ">novelty")
+    columns = (">id", "!category", ">prob.", "?!second choice", "?>prob.", ">novelty")
     table = grid("item" if texts else "**item", *words, *columns)
     for row in range(min(first, len(answers))):
         reference, rejected = answers.references[row], answers.category[row] < 0

@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vbcgcd.words import (
+    ByWidth,
     add_row,
     category_table,
     date,
@@ -198,7 +199,7 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
         return Text("No sessions yet.")
     some = any(record.unassigned for record in records)
     unassigned = [">unassigned"] if some else []
-    columns = [">items", ">known", ">novel", *unassigned, ">added", ">no fit"]
+    columns = [">items", "?>known", ">novel", *unassigned, ">added", "?>no fit"]
     table = grid(">no.", ">date", "command", "*source", *columns)
     for record in records:
         add_row(
@@ -215,13 +216,18 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
             "-" if record.flagged is None else percent(record.flagged),
             style="dim" if record.undone else "",
         )
-    legend = (
-        "known, novel: items in categories known before the session, and in those it added; "
-        f"{'unassigned: items in none of them; ' if some else ''}added: number of those categories, ~ if "
-        "estimated; no fit: items that fit no known category (novelty above 0.95), measured before an "
-        "unlabelled session and after a labelled one."
+    known = "known, novel: items in categories known before the session, and in those it added"
+    novel = "novel: items in categories that the session added"
+    rest = (
+        f"; {'unassigned: items in no category; ' if some else ''}added: number of those categories, ~ if "
+        "estimated"
     )
-    return Group(table, Text(legend, style="dim"))
+    no_fit = (
+        "; no fit: items that fit no known category (novelty above 0.95), measured before an "
+        "unlabelled session and after a labelled one"
+    )
+    wide, narrow = Text(f"{known}{rest}{no_fit}.", style="dim"), Text(f"{novel}{rest}.", style="dim")
+    return Group(table, ByWidth(wide, narrow))
 
 
 def creation(path: str | os.PathLike[str]) -> RenderableType:
