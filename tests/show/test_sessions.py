@@ -174,6 +174,16 @@ def test_every_command_is_one_line_with_its_parameters():
     assert show.command_line(COMMANDS[1], "batch.npz") == "discover batch.npz n_novel=2"
 
 
+def test_the_log_speaks_of_items_and_categories_in_words():
+    moved = CommandInfo(4, "move", LEARNED.time, {"items": ["3", "5"], "to": 10}, False)
+    assert show.command_line(moved, names={10: "lost card"}) == "move items 3, 5 to 10 'lost card'"
+    assert show.command_line(moved) == "move items 3, 5 to 10"
+    learned = CommandInfo(5, "learn", LEARNED.time, {"new_labels": True, "split": None}, False)
+    assert show.command_line(learned, "a.csv") == "learn a.csv new labels"
+    merged = CommandInfo(6, "merge", LEARNED.time, {"categories": [1, 2], "name": "x"}, False)
+    assert show.command_line(merged, names={2: "b"}) == "merge categories=1, 2 'b' name=x"
+
+
 def test_undo_and_redo_name_the_command():
     assert (
         text(show.undo(UndoResult(4, "undo", 3, "rename"), "rename category=0")) == "Undid: rename category=0"

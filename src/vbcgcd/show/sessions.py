@@ -60,6 +60,8 @@ _SHORT = 60
 _ALL_KNOWN = "all items are in known ones"
 #: What a user types, where the log has another word.
 _TYPED = {"configure": "config"}
+#: Parameters of commands that are ids of categories; a rename says the name itself.
+_CATEGORIES = ("categories", "to")
 
 __all__ = [
     "SETTINGS",
@@ -240,8 +242,10 @@ def undo(result: UndoResult, what: str) -> RenderableType:
     return Text(f"{'Undid' if result.command == 'undo' else 'Redid'}: {what}")
 
 
-def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) -> RenderableType:
-    """One line for each command; ``sources`` of the data by commit, where there was any."""
+def commands(
+    infos: Sequence[CommandInfo], sources: Mapping[int | None, str], names: Mapping[int, str] | None = None
+) -> RenderableType:
+    """One line for each command; ``sources`` of the data by commit, ``names`` of categories by id."""
     table = grid(">no.", "time (UTC)", "command", "*details")
     for info in infos:
         add_row(
@@ -252,6 +256,7 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
             _details(
                 source_name(sources.get(info.commit, "")),
                 info.parameters,
+                names or {},
                 everything=info.command == "configure",
             ),
             style="dim" if info.undone else "",
@@ -259,19 +264,34 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
     return table
 
 
-def command_line(info: CommandInfo, source: str = "") -> str:
-    """A command in one line; ``source`` is where its data came from."""
-    details = _details(one_line(source, _SHORT), info.parameters, everything=info.command == "configure")
+def command_line(info: CommandInfo, source: str = "", names: Mapping[int, str] | None = None) -> str:
+    """A command in one line; ``source`` is where its data came from, ``names`` those of categories by id."""
+    everything = info.command == "configure"
+    details = _details(one_line(source, _SHORT), info.parameters, names or {}, everything=everything)
     return f"{_TYPED.get(info.command, info.command)} {one_line(details, 180)}".strip()
 
 
-def _details(source: str, parameters: Mapping[str, Any], *, everything: bool = False) -> str:
+def _details(
+    source: str, parameters: Mapping[str, Any], names: Mapping[int, str], *, everything: bool = False
+) -> str:
     parts = [
-        f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        _detail(key, value, names)
         for key, value in parameters.items()
         if everything or (value is not None and value is not False and value not in ({}, []))
     ]
     return " ".join([source, *parts] if source else parts)
+
+
+def _detail(key: str, value: Any, names: Mapping[int, str]) -> str:
+    """A parameter in words: a switch by its name, a list with commas, a category with its name."""
+    if value is True:
+        return key.replace("_", " ")
+    values = value if isinstance(value, list | tuple) else [value]
+    if not values or not all(isinstance(each, str | int) and each is not False for each in values):
+        return f"{key}={json.dumps(value, ensure_ascii=False)}"
+    ids = key in _CATEGORIES
+    words = [f"{v} {names[v]!r}" if ids and isinstance(v, int) and v in names else str(v) for v in values]
+    return f"{key} {', '.join(words)}" if key in ("to", "items") else f"{key}={', '.join(words)}"
 
 
 def settings(config: Mapping[str, Any]) -> RenderableType:
