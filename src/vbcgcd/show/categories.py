@@ -120,7 +120,7 @@ def suggestions(
     if renamed:
         lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
     elif applied:
-        lines.append(Text("Nothing was renamed: no suggestion is better than the name there is."))
+        lines.append(Text("Nothing was renamed."))
     return Group(table, *lines)
 
 
