@@ -1,8 +1,10 @@
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rich.console import Console, Group
+from rich.text import Text
 
-from vbcgcd.words import date, file_size, moment, one_line, series, source_name
+from vbcgcd.words import ByWidth, add_row, date, file_size, grid, moment, one_line, series, source_name
 
 
 @settings(max_examples=60)
@@ -55,3 +57,16 @@ def test_sizes(n, text):
 )
 def test_sources_are_named_by_their_last_part(source, name):
     assert source_name(source) == name
+
+
+@pytest.mark.parametrize(("width", "shown"), [(80, False), (100, True)])
+def test_spare_columns_give_way_on_a_narrow_page(width, shown):
+    table = grid(">id", "?!second", "?>p", "*text")
+    add_row(table, "7", "another", "0.25", "a text")
+    console = Console(width=width, color_system=None)
+    for _ in range(2):  # a page can be shown again
+        with console.capture() as capture:
+            console.print(Group(table, ByWidth(Text("long"), Text("short"))))
+        page = capture.get()
+        assert ("another" in page, "0.25" in page, "second" in page, "long" in page) == (shown,) * 4
+        assert ("a text" in page, "short" in page) == (True, not shown)

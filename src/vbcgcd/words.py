@@ -5,6 +5,8 @@ The words are the same in the terminal and in the report.
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -31,10 +33,14 @@ NAMED_BY = {
 _JOINERS = "\u200c\u200d"  # parts of words and of emoji
 #: Columns of a page that goes into a file or a pipe: nothing is wrapped or cut to fit it.
 UNBOUNDED = 4000
+#: Columns of a page below which tables leave out what matters least.
+NARROW = 100
 
 __all__ = [
     "NAMED_BY",
+    "NARROW",
     "UNBOUNDED",
+    "ByWidth",
     "add_row",
     "category_table",
     "date",
@@ -49,6 +55,7 @@ __all__ = [
     "percent",
     "plural",
     "sample_line",
+    "saved",
     "series",
     "source_name",
     "user_text",
@@ -64,6 +71,17 @@ def plural(n: int, one: str, many: str | None = None) -> str:
     ('1 item', '1,200 items', '2 categories')
     """
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def saved(n: int, path: Any) -> str:
+    """That items were written to a file.
+
+    Examples
+    --------
+    >>> saved(1, "answers.csv")
+    'Saved 1 item to answers.csv.'
+    """
+    return f"Saved {plural(n, 'item')} to {one_line(path)}."
 
 
 def series(parts: Sequence[str], most: int | None = None) -> str:
@@ -193,12 +211,17 @@ class Grid(Table):
 
     #: Columns of names, and the share of a terminal that one of one, or one of several, may take.
     names: frozenset[int] = frozenset()
+    #: Columns that give way to the others on a narrow page.
+    spare: frozenset[int] = frozenset()
     ALONE, BESIDE, LEAST = 0.34, 0.24, 18
     #: Letters of a text in a file or a pipe.
     TEXT = 120
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines of the table."""
+        if self.spare and options.max_width < NARROW:
+            yield self._without_spare()
+            return
         self._fit(options)
         yield from super().__rich_console__(console, options)
 
@@ -206,6 +229,14 @@ class Grid(Table):
         """How wide it is."""
         self._fit(options)
         return super().__rich_measure__(console, options)
+
+    def _without_spare(self) -> Grid:
+        kept = [place for place in range(len(self.columns)) if place not in self.spare]
+        table = copy.copy(self)
+        table.columns = [dataclasses.replace(self.columns[old], _index=new) for new, old in enumerate(kept)]
+        table.names = frozenset(new for new, old in enumerate(kept) if old in self.names)
+        table.spare = frozenset()
+        return table
 
     def _fit(self, options: ConsoleOptions) -> None:
         if options.max_width >= UNBOUNDED:
@@ -224,20 +255,33 @@ def grid(*columns: str) -> Grid:
 
     ``>`` aligns to the right and is never cut; ``!`` takes what it needs, up to a good share of the page;
     ``*`` takes the room that is left, ``**`` twice as much. Cells that do not fit are cut.
+    ``?`` before these marks a column that is left out where the page is narrow.
     """
     table = Grid(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.pad_edge = table.show_edge = False
     for column in columns:
         table.add_column(
-            column.lstrip(">*!"),
-            justify="right" if column.startswith(">") else "left",
+            column.lstrip("?>*!"),
+            justify="right" if column.lstrip("?").startswith(">") else "left",
             no_wrap=True,
             overflow="ellipsis",
             ratio=column.count("*") or None,
         )
-    table.names = frozenset(place for place, column in enumerate(columns) if column.startswith("!"))
+    table.names = frozenset(place for place, name in enumerate(columns) if name.lstrip("?").startswith("!"))
+    table.spare = frozenset(place for place, name in enumerate(columns) if name.startswith("?"))
     table.expand = any("*" in column for column in columns)
     return table
+
+
+class ByWidth:
+    """One text on a wide page, another on a narrow one, such as a legend without what a table leaves out."""
+
+    def __init__(self, wide: Text, narrow: Text) -> None:
+        self.wide, self.narrow = wide, narrow
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The text that suits the page."""
+        yield self.narrow if options.max_width < NARROW else self.wide
 
 
 def add_row(table: Table, *cells: Text | str, style: str = "") -> None:
@@ -284,7 +328,7 @@ def sample_line(references: Sequence[str], texts: Sequence[str], sources: Sequen
 
 def category_table(categories: Sequence[CategoryInfo], counts: Mapping[int, int]) -> Table:
     """The categories that a session or a split added, the largest first; ``counts`` are their items in it."""
-    table = grid(">id", "!name", ">items", "**nearest", "****typical items")
+    table = grid(">id", "!name", ">items", "?**nearest", "****typical items")
     for info in sorted(categories, key=lambda info: -counts.get(info.id, 0)):
         nearest = "" if info.nearest is None else f"{info.nearest} {info.nearest_name}"
         samples = sample_line(info.samples, info.sample_texts, info.sample_sources)

@@ -26,7 +26,7 @@ def test_predictions_without_a_file_are_a_table_and_a_summary(run, animals):
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
 def test_predictions_go_into_a_file(run, animals, ending):
     page = run("predict", "../probe.npz", "-o", f"out.{ending}", "--reject", 0.1).output
-    assert f"Saved to out.{ending}" in page
+    assert f"items to out.{ending}." in page
     path = animals / f"out.{ending}"
     if ending == "csv":
         rows = list(csv.DictReader(path.read_text().splitlines()))

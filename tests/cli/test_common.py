@@ -94,6 +94,8 @@ def test_an_option_at_fault_is_named_as_it_was_typed(option, values, flag, capsy
 def test_an_option_that_was_not_passed_is_a_hint(capsys):
     message = fail(InputError("Used before.", option="again"), capsys, again=False)[1]
     assert message == "Error: Used before.\nHint: pass --again.\n"
+    named = InputError("Used before; set the option 'again' to repeat it.", option="again")
+    assert fail(named, capsys, again=False)[1] == "Error: Used before; pass --again to repeat it.\n"
 
 
 @pytest.mark.parametrize("option", [None, "prior_strength", "name"])

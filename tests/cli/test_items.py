@@ -71,6 +71,7 @@ def test_items_are_moved_confirmed_rejected_and_unlabelled(run):
         (["items", "move", "--to", "dog"], "No item was given"),
         (["items", "move", "nobody", "--to", "dog"], "no item 'nobody'"),
         (["items", "--where", "colour=red"], "Error in --where: A condition is one of"),
+        (["items", "--where", "probabilty<0.9"], "Did you mean 'probability'?"),
         (["items", "-o", "x.doc"], "Unsupported file type '.doc'"),
         (["items", "--json", "confirm", "1"], "Put --json after 'confirm'"),
     ],
@@ -93,7 +94,8 @@ def test_a_probable_typo_is_asked_about_in_a_terminal(run, tmp_path, monkeypatch
     Workspace.open(tmp_path / "w").rename("emu", "ostrich")
     assert "--new-labels" in run("learn", str(tmp_path / "again.csv"), code=2).stderr  # a script is refused
     terminal = SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr("vbcgcd.cli.batches.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
+    for module in ("batches", "incoming"):
+        monkeypatch.setattr(f"vbcgcd.cli.{module}.sys", SimpleNamespace(stdin=terminal, stderr=terminal))
     result = CliRunner().invoke(app, ["learn", str(tmp_path / "again.csv")], input=answer)
     assert result.exit_code == code
     assert "'ostrch' is new; did you mean 'ostrich'? Learn all labels" in " ".join(result.stderr.split())

@@ -63,4 +63,19 @@ def test_more_rows_than_a_block():
     frame = pandas.DataFrame({"text": [f"t{i}" for i in range(2500)]}, index=range(10, 2510))
     items = table_items(FrameTable(frame))
     assert items.values[-1] == "t2499"
-    assert items.references[-1] == "2499"
+    assert items.references[-1] == "2509"  # by its index
+
+
+def test_the_index_of_a_frame_names_its_items():
+    frame = pandas.DataFrame({"body": ["hello", "so", "bye"], "part": ["x", "y", "x"]}, index=[7, 3, 9])
+    assert table_items(FrameTable(frame), text="body").references == ["7", "3", "9"]
+    assert table_items(FrameTable(frame), text="body", split=("part", "x")).references == ["7", "9"]
+    assert table_items(FrameTable(frame[1:].assign(id=["a", "b"])), text="body").references == ["a", "b"]
+
+
+@pytest.mark.parametrize("index", [None, ["a", "b", "a"], ["a", "b", None], [("a", 1), ("a", 2), ("b", 1)]])
+def test_an_index_that_does_not_name_the_rows_is_left_out(index):
+    if index and isinstance(index[0], tuple):
+        index = pandas.MultiIndex.from_tuples(index)
+    frame = pandas.DataFrame({"body": ["hello", "so", "bye"]}, index=index)
+    assert table_items(FrameTable(frame)).references == ["0", "1", "2"]

@@ -151,6 +151,7 @@ def test_other_columns_are_kept_as_they_are(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"text": "a", "n": 1, "tags": ["x"]}\n{"text": "b", "label": "l"}\n')
     assert read_items(path, keep=["n"]).kept == {"n": [1, None]}
+    assert list(read_items(path, keep=["n, text"]).kept) == ["n", "text"]
     everything = read_items(path, keep=True).kept
     assert list(everything) == ["text", "n", "tags", "label"]
     assert everything["tags"] == [["x"], None]

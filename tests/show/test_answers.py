@@ -96,6 +96,26 @@ def test_an_explanation_compares_the_candidates():
     )
 
 
+def test_the_parts_of_the_evidence_add_up():
+    answer = dataclasses.replace(ANSWER, log_odds=2.94, from_distance=2.98, from_volume=-0.04)
+    assert "2.9 nats (19 to 1), almost all from the distances." in text(show.explanation(answer))
+    answer = dataclasses.replace(ANSWER, log_odds=2.94, from_distance=1.47, from_volume=1.47)
+    assert "2.9 nats (19 to 1), +1.4 from the distances, +1.5 from the volumes." in text(
+        show.explanation(answer)
+    )
+
+
+def test_probabilities_with_other_odds_than_the_evidence_are_explained():
+    first, second = (
+        dataclasses.replace(each, probability=p)
+        for each, p in zip(ANSWER.candidates, (0.95, 0.03), strict=True)
+    )
+    answer = dataclasses.replace(ANSWER, candidates=(first, second))
+    assert "The probabilities (32 to 1) also allow for how sure" in text(show.explanation(answer))
+    agreeing = dataclasses.replace(answer, log_odds=3.455)
+    assert "also allow" not in text(show.explanation(agreeing))
+
+
 @pytest.mark.parametrize(
     ("nats", "odds"), [(0.0, "1.0 to 1"), (5.0, "148 to 1"), (9.0, "8,103 to 1"), (50.0, "a million to one")]
 )

@@ -3,7 +3,14 @@ from rich.console import Console
 
 from vbcgcd.show import categories as show
 from vbcgcd.words import NAMED_BY
-from vbcgcd.workspace import CategoryInfo, CategoryResult, CategoryView, ItemInfo, SeedlingInfo
+from vbcgcd.workspace import (
+    CategoryInfo,
+    CategoryResult,
+    CategoryView,
+    ItemInfo,
+    NameSuggestion,
+    SeedlingInfo,
+)
 
 
 def text(renderable):
@@ -91,3 +98,10 @@ def test_one_category_in_full(named_by):
 
 def test_a_retired_category_tells_what_became_of_it():
     assert "merged into 9" in text(show.retired_category(info(3, status="merged", into=(9,))))
+
+
+def test_suggestions_say_that_nothing_was_renamed():
+    found = [NameSuggestion(3, "lost card", "terms", good=True)]
+    assert "Nothing was renamed" in text(show.suggestions(found, {}, applied=True))
+    assert "renamed" not in text(show.suggestions(found, {}))
+    assert "1 category was renamed" in text(show.suggestions(found, {3: "a"}, applied=True))

@@ -129,8 +129,12 @@ def test_without_novel_categories_not_all_items_need_be_in_known_ones():
 def test_the_history_counts_unassigned_items_where_there_are_any(width):
     table = lines(show.sessions([LEARNED, LEFT]), width)
     assert max(map(len, table)) <= width
-    assert table[2].split()[-7:-2] == ["40", "0", "40", "0", "2"]
-    assert table[3].split()[-7:-2] == ["1,200", "688", "500", "12", "~2"]
+    if width < 100:  # without what matters least
+        assert table[2].split()[-4:] == ["40", "40", "0", "2"]
+        assert table[3].split()[-4:] == ["1,200", "500", "12", "~2"]
+    else:
+        assert table[2].split()[-7:-2] == ["40", "0", "40", "0", "2"]
+        assert table[3].split()[-7:-2] == ["1,200", "688", "500", "12", "~2"]
     assert "unassigned" not in text(show.sessions([LEARNED, DISCOVERED]))
 
 
@@ -140,9 +144,12 @@ def test_the_history_has_one_line_per_session(width):
     table = lines(show.sessions([LEARNED, DISCOVERED, undone]), width)
     assert max(map(len, table)) <= width
     assert [line.split()[0] for line in table[2:5]] == ["0", "1", "2"]
-    assert table[2].split()[-6:] == ["40", "0", "40", "2", "2.0", "%"]
-    assert table[3].split()[-6:] == ["1,200", "700", "500", "~2", "40.0", "%"]
-    assert table[4].split()[-2:] == ["2", "-"]
+    if width < 100:
+        assert table[3].split()[-3:] == ["1,200", "500", "~2"]
+    else:
+        assert table[2].split()[-6:] == ["40", "0", "40", "2", "2.0", "%"]
+        assert table[3].split()[-6:] == ["1,200", "700", "500", "~2", "40.0", "%"]
+        assert table[4].split()[-2:] == ["2", "-"]
     assert "discover, undone" in table[4]
     assert " monday" in table[3]
 
@@ -165,6 +172,16 @@ def test_every_command_is_one_line_with_its_parameters():
     assert table[3].endswith("batch.npz n_novel=2")
     assert table[4].endswith("category=0 name=tom")
     assert show.command_line(COMMANDS[1], "batch.npz") == "discover batch.npz n_novel=2"
+
+
+def test_the_log_speaks_of_items_and_categories_in_words():
+    moved = CommandInfo(4, "move", LEARNED.time, {"items": ["3", "5"], "to": 10}, False)
+    assert show.command_line(moved, names={10: "lost card"}) == "move items 3, 5 to 10 'lost card'"
+    assert show.command_line(moved) == "move items 3, 5 to 10"
+    learned = CommandInfo(5, "learn", LEARNED.time, {"new_labels": True, "split": None}, False)
+    assert show.command_line(learned, "a.csv") == "learn a.csv new labels"
+    merged = CommandInfo(6, "merge", LEARNED.time, {"categories": [1, 2], "name": "x"}, False)
+    assert show.command_line(merged, names={2: "b"}) == "merge categories=1, 2 'b' name=x"
 
 
 def test_undo_and_redo_name_the_command():

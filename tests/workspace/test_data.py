@@ -1,6 +1,7 @@
 """Data in and out of a workspace: what vectors stand for, columns that are remembered, frames, notebooks."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -165,6 +166,16 @@ def test_a_folder_of_tables_is_known_again(tables, tmp_path):
     assert len(workspace.items("text~snail")) == 20
     with pytest.raises(InputError, match="already used"):
         workspace.discover(folder)
+
+
+def test_a_copy_of_a_file_is_known_by_its_content(tables, tmp_path):
+    workspace = learned(tmp_path, tables)
+    workspace.discover(tables[1], n_novel=2)
+    copy = tmp_path / "copy.parquet"
+    copy.write_bytes(Path(tables[1]).read_bytes())
+    same = f"copy.parquet has the same content as {Path(tables[1]).name}, which was already used in session 1"
+    with pytest.raises(InputError, match=same):
+        workspace.discover(copy)
 
 
 HOSTILE = "<script>alert(1)</script>"

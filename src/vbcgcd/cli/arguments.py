@@ -142,7 +142,8 @@ Keep = Annotated[
     typer.Option(
         "--keep",
         metavar="COLUMN",
-        help="Column of the data to carry along into the output; 'all' takes every column. Repeat it.",
+        help="Columns of the data to carry along into the output, repeated or with commas; 'all' takes every "
+        "column.",
         rich_help_panel=_PANEL,
     ),
 ]

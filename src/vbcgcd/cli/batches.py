@@ -16,7 +16,7 @@ from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note,
 from vbcgcd.cli.incoming import STDIN, incoming, is_terminal
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
-from vbcgcd.words import one_line
+from vbcgcd.words import saved
 
 if TYPE_CHECKING:
     from vbcgcd.items import Failure
@@ -179,7 +179,6 @@ def discover(
     report_failures(record.failures, record.rows)
     if output is not None:
         write_predictions(record, output, raw_cells=raw_cells)
-        note(f"Saved {record.rows:,} items to {one_line(output)}.", style="green")
     following = ["vbcgcd predict DATA", "vbcgcd report"]
     if record.novel:
         first = max(record.novel, key=lambda i: record.counts.get(i, 0))
@@ -190,7 +189,8 @@ def discover(
 
     def render() -> Any:
         novel = here.categories(n_samples=3, items=True, only=record.novel) if record.novel else ()
-        return show.session(record, novel, seconds=steps.seconds)
+        page = show.session(record, novel, seconds=steps.seconds)
+        return page if output is None else Group(page, Text(saved(record.rows, output)))
 
     finish(record, as_json, render, steps=following)
 
@@ -281,9 +281,8 @@ def predict(
     report_failures(answers.failures, len(answers))
     if output is not None:
         write_predictions(answers, output, raw_cells=raw_cells)
-        saved = Text(f"Saved to {one_line(output)}.")
         values = {"output": str(output), **show.summary(answers)}
-        finish(values, as_json, lambda: Group(show.summary_lines(answers), saved))
+        finish(values, as_json, lambda: Group(show.summary_lines(answers), Text(saved(len(answers), output))))
         return
     texts: dict[str, str] = {}
     if items.shown is not None and items.shown_kind == "text":

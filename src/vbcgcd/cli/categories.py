@@ -231,7 +231,7 @@ def suggest(
             f"vbcgcd categories suggest {better.category} --apply",
         ]
     values = {"suggestions": suggestions, "renamed": renamed}
-    finish(values, as_json, lambda: render.suggestions(suggestions, renamed), steps=steps)
+    finish(values, as_json, lambda: render.suggestions(suggestions, renamed, applied=apply), steps=steps)
 
 
 @app.command()

@@ -234,10 +234,23 @@ def _message(error: Exception, command: Callable[..., Any], values: dict[str, An
     name, flag = _option(command, getattr(error, "option", None))
     if not flag:
         return f"Error: {error}"
+    message = _as_typed(str(error), command)
     default = inspect.signature(command).parameters[name].default
     # An option for scripts may have been given before the command, or by the environment.
     passed = name in SCRIPT_OPTIONS or values.get(name, default) != default
-    return f"Error in {flag}: {error}" if passed else f"Error: {error}\nHint: pass {flag}."
+    if passed:
+        return f"Error in {flag}: {message}"
+    return f"Error: {message}" if flag in message else f"Error: {message}\nHint: pass {flag}."
+
+
+def _as_typed(message: str, command: Callable[..., Any]) -> str:
+    """A message with options as they are typed: ``pass --again``, not ``set the option 'again'``."""
+    parameters = inspect.signature(command).parameters
+    for name, flag in _flags(command).items():
+        if isinstance(parameters[name].default, bool):
+            message = message.replace(f"set the option {name!r}", f"pass {flag}")
+        message = message.replace(f"the option {name!r}", flag)
+    return message
 
 
 def _option(command: Callable[..., Any], option: str | None) -> tuple[str, str]:

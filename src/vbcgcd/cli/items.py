@@ -19,7 +19,7 @@ from vbcgcd.cli.common import (
     writes,
 )
 from vbcgcd.errors import InputError, NothingToDo
-from vbcgcd.words import plural
+from vbcgcd.words import saved
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,7 +95,7 @@ def save_items(here: Workspace, where: Sequence[str], output: Path) -> None:
     if not rows:
         raise NothingToDo(f"No item meets {' and '.join(where)}; nothing was saved.", option="where")
     write_predictions(rows, output)
-    note(f"Saved {plural(len(rows), 'item')} in {output}.", style="green")
+    note(saved(len(rows), output), style="green")
 
 
 def _rows(here: Workspace, found: Sequence[ItemInfo]) -> list[dict[str, Any]]:

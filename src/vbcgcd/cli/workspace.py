@@ -72,7 +72,7 @@ def sessions(
     here = a.open_workspace(workspace)
     if everything:
         infos = here.history()
-        finish({"commands": infos}, as_json, lambda: show.commands(infos, _sources(here)))
+        finish({"commands": infos}, as_json, lambda: show.commands(infos, _sources(here), _names(here)))
         return
     records = here.sessions()
     steps = [] if records else ["vbcgcd learn LABELLED-DATA"]
@@ -265,7 +265,12 @@ def describe(workspace: Workspace, commit: int) -> str:
     from vbcgcd.show.sessions import command_line
 
     info = next(info for info in workspace.history() if info.commit == commit)
-    return command_line(info, _sources(workspace).get(commit, ""))
+    return command_line(info, _sources(workspace).get(commit, ""), _names(workspace))
+
+
+def _names(workspace: Workspace) -> dict[int, str]:
+    """Names of the live categories."""
+    return {info.id: info.name for info in workspace.entries()}
 
 
 def _sources(workspace: Workspace) -> dict[int | None, str]:

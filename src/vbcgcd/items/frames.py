@@ -58,6 +58,7 @@ class FrameTable(TableFile):
         self.names = [str(name) for name in names]
         self._keys = dict(zip(self.names, names, strict=True))
         check_names(self.names, self.path)
+        self.row_names = _row_names(getattr(frame, "index", None))
 
     def blocks(self, names: Sequence[str]) -> Iterator[Block]:
         """See `TableFile.blocks`."""
@@ -66,6 +67,15 @@ class FrameTable(TableFile):
             last = min(first + BLOCK, len(self.frame))
             block = {name: cells[first:last] for name, cells in columns.items()}
             yield Block(block, range(first, last))
+
+
+def _row_names(index: Any) -> list[str] | None:
+    """The index of a frame of pandas as text; None where it only counts the rows or two are the same."""
+    if index is None or index.nlevels > 1:
+        return None
+    names = ["" if _is_na(label) or label is None else str(label).strip() for label in index.tolist()]
+    counted = all(name == str(place) for place, name in enumerate(names))
+    return None if counted or not all(names) or len(set(names)) < len(names) else names
 
 
 def _cells(column: Any) -> Cells:

@@ -113,7 +113,8 @@ def table_items(
 def _kept_columns(keep: Keep, table: TableFile) -> list[str]:
     if keep is None or isinstance(keep, bool):
         return list(table.names) if keep else []
-    names = [keep] if isinstance(keep, str) else list(keep)
+    given = [keep] if isinstance(keep, str) else list(keep)
+    names = [name for text in given for name in _listed(text, table.names)]
     missing = [name for name in names if name not in table.names]
     if missing:
         columns = ", ".join(map(repr, table.names[:8]))
@@ -121,6 +122,12 @@ def _kept_columns(keep: Keep, table: TableFile) -> list[str]:
             f"{table.path} has no column {missing[0]!r} to keep; its columns are {columns}.", option="keep"
         )
     return list(dict.fromkeys(names))
+
+
+def _listed(text: str, names: Sequence[str]) -> list[str]:
+    """The columns that a text names: itself, or a list with commas where no column is called so."""
+    parts = [part.strip() for part in str(text).split(",")]
+    return parts if text not in names and len(parts) > 1 and all(parts) else [text]
 
 
 def _split_columns(split: tuple[str, str] | None, table: TableFile) -> list[str]:
@@ -226,7 +233,7 @@ class _TableReader:
         return np.concatenate(parts)
 
     def _references(self) -> list[str]:
-        """Ids if they are complete and unique, else unique paths of pictures, else row numbers."""
+        """Complete and unique ids, else the names of the rows, unique paths of pictures, or row numbers."""
         name = self.columns.id
         if name is not None:
             ids = ["" if is_missing(cell) else str(cell).strip() for cell in self.ids]
@@ -239,6 +246,8 @@ class _TableReader:
                     "or equal; choose another with the option 'id', or leave it out to use row numbers.",
                     option="id",
                 )
+        if self.table.row_names is not None:
+            return [self.table.row_names[row] for row in self.rows]
         if self.columns.kind == "image" and len(set(self.values)) == len(self.values):
             return [str(value) for value in self.values]
         return [str(row) for row in self.rows]

@@ -89,11 +89,14 @@ class TableFile(ABC):
         What the places of a block count: "line" or "row".
     made_by : (str, str), optional
         Name and fingerprint of the embedder that made its embeddings, where the file says so.
+    row_names : list of str, optional
+        What the rows are called besides their numbers, such as the index of a frame; all differ.
     """
 
     typed = True
     unit = "line"
     made_by: tuple[str, str] | None = None
+    row_names: Sequence[str] | None = None
 
     def __init__(self, path: Path) -> None:
         self.path, self.folder = path, path.parent

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 FIRST, LARGEST = 20, 8
 #: Novelty above which an item probably belongs to no category.
 VERY_NOVEL = 0.99
+#: Nats by which odds may differ and still be called the same.
+SAME_ODDS = 0.05
 
 __all__ = ["explanation", "predictions", "summary", "summary_lines"]
 
@@ -41,7 +43,7 @@ def summary(answers: Predictions) -> dict[str, Any]:
 def predictions(answers: Predictions, texts: Mapping[str, str], *, first: int = FIRST) -> RenderableType:
     """The first items in a table, and all of them in numbers; ``texts`` of items by reference."""
     words = ["****text"] if texts else []
-    columns = (">id", "!category", ">prob.", "!second choice", ">prob.", ">novelty")
+    columns = (">id", "!category", ">prob.", "?!second choice", "?>prob.", ">novelty")
     table = grid("item" if texts else "**item", *words, *columns)
     for row in range(min(first, len(answers))):
         reference, rejected = answers.references[row], answers.category[row] < 0
@@ -110,10 +112,24 @@ def _evidence(answer: Explanation) -> str:
     if len(answer.candidates) < 2:
         return "There is no other category to compare it with."
     first, second = (one_line(candidate.name, 60) for candidate in answer.candidates[:2])
-    parts = f"{answer.from_distance:+.1f} from the distances, {answer.from_volume:+.1f} from the volumes"
-    parts = parts if answer.from_volume else "all from the distances"
+    # Rounded parts add up; adding 0.0 makes a zero of a negative one.
+    volume = round(answer.from_volume, 1) + 0.0
+    distance = round(round(answer.log_odds, 1) - volume, 1) + 0.0
+    parts = f"{distance:+.1f} from the distances, {volume:+.1f} from the volumes"
+    if not volume:
+        parts = f"{'almost ' if answer.from_volume else ''}all from the distances"
     odds = _odds(answer.log_odds)
-    return f"Evidence for {first!r} over {second!r}: {answer.log_odds:.1f} nats ({odds}), {parts}."
+    sentence = f"Evidence for {first!r} over {second!r}: {answer.log_odds:.1f} nats ({odds}), {parts}."
+    return f"{sentence}{_sureness(answer)}"
+
+
+def _sureness(answer: Explanation) -> str:
+    """Why the probabilities have other odds than the evidence, where they have."""
+    first, second = (candidate.probability for candidate in answer.candidates[:2])
+    if min(first, second) <= 0 or abs(math.log(first / second) - answer.log_odds) < SAME_ODDS:
+        return ""
+    odds = _odds(math.log(first / second))
+    return f" The probabilities ({odds}) also allow for how sure it is that each category is one."
 
 
 def _odds(nats: float) -> str:

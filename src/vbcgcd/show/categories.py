@@ -12,6 +12,7 @@ from rich.text import Text
 from vbcgcd.show.sessions import waiting
 from vbcgcd.words import (
     NAMED_BY,
+    ByWidth,
     add_row,
     facts,
     grid,
@@ -63,7 +64,7 @@ def categories(
     """
     if not infos:
         return Text("No category matches." if total else "No categories yet.")
-    table = grid(">id", "!name", ">items", ">session", ">sure", ">spread", "**nearest", "***typical items")
+    table = grid(">id", "!name", ">items", ">session", ">sure", "?>spread", "?**nearest", "***typical items")
     for info in infos:
         live = info.status == "live"
         samples = sample_line(info.samples, info.sample_texts, info.sample_sources)
@@ -81,15 +82,20 @@ def categories(
         )
     count = plural(total, "category", "categories")
     count = count if len(infos) == total else f"{len(infos):,} of {count}"
-    legend = "session: the one that added it; spread: how widely its items scatter, usually near 1"
+    legend = f"{count}. session: the one that added it"
+    spread = "; spread: how widely its items scatter, usually near 1"
+    more = ""
     if any(info.reliability < 1 for info in infos):
-        legend += "; sure: how probably it is one category and a whole one (a name or labels settle it)"
-    legend += "; grey: retired" if any(info.status != "live" for info in infos) else ""
+        more += "; sure: how probably it is one category and a whole one (a name or labels settle it)"
+    more += "; grey: retired" if any(info.status != "live" for info in infos) else ""
     rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
-    return Group(table, Text(f"{count}. {legend}.", style="dim"), *rest)
+    wide, narrow = (Text(f"{legend}{part}{more}.", style="dim") for part in (spread, ""))
+    return Group(table, ByWidth(wide, narrow), *rest)
 
 
-def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> RenderableType:
+def suggestions(
+    found: Sequence[NameSuggestion], renamed: Mapping[int, str], *, applied: bool = False
+) -> RenderableType:
     """Names that categories could have, a line for each category.
 
     Parameters
@@ -97,6 +103,8 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
     found : sequence of NameSuggestion
     renamed : mapping of id -> name
         Categories that have been given a suggestion as their name.
+    applied : bool
+        Whether suggestions were to become names.
     """
     if not found:
         return Text("Every category has a name that somebody chose.")
@@ -111,6 +119,8 @@ def suggestions(found: Sequence[NameSuggestion], renamed: Mapping[int, str]) -> 
     lines = [Text(f"Category {', '.join(ids)}: {one_line(why, 300)}.") for why, ids in problems.items()]
     if renamed:
         lines.append(Text(f"{plural(len(renamed), 'category was', 'categories were')} renamed."))
+    elif applied:
+        lines.append(Text("Nothing was renamed."))
     return Group(table, *lines)
 
 

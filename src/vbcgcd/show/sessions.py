@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from vbcgcd.words import (
+    ByWidth,
     add_row,
     category_table,
     date,
@@ -59,6 +60,8 @@ _SHORT = 60
 _ALL_KNOWN = "all items are in known ones"
 #: What a user types, where the log has another word.
 _TYPED = {"configure": "config"}
+#: Parameters of commands that are ids of categories; a rename says the name itself.
+_CATEGORIES = ("categories", "to")
 
 __all__ = [
     "SETTINGS",
@@ -198,7 +201,7 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
         return Text("No sessions yet.")
     some = any(record.unassigned for record in records)
     unassigned = [">unassigned"] if some else []
-    columns = [">items", ">known", ">novel", *unassigned, ">added", ">no fit"]
+    columns = [">items", "?>known", ">novel", *unassigned, ">added", "?>no fit"]
     table = grid(">no.", ">date", "command", "*source", *columns)
     for record in records:
         add_row(
@@ -215,13 +218,18 @@ def sessions(records: Sequence[SessionRecord]) -> RenderableType:
             "-" if record.flagged is None else percent(record.flagged),
             style="dim" if record.undone else "",
         )
-    legend = (
-        "known, novel: items in categories known before the session, and in those it added; "
-        f"{'unassigned: items in none of them; ' if some else ''}added: number of those categories, ~ if "
-        "estimated; no fit: items that fit no known category (novelty above 0.95), measured before an "
-        "unlabelled session and after a labelled one."
+    known = "known, novel: items in categories known before the session, and in those it added"
+    novel = "novel: items in categories that the session added"
+    rest = (
+        f"; {'unassigned: items in no category; ' if some else ''}added: number of those categories, ~ if "
+        "estimated"
     )
-    return Group(table, Text(legend, style="dim"))
+    no_fit = (
+        "; no fit: items that fit no known category (novelty above 0.95), measured before an "
+        "unlabelled session and after a labelled one"
+    )
+    wide, narrow = Text(f"{known}{rest}{no_fit}.", style="dim"), Text(f"{novel}{rest}.", style="dim")
+    return Group(table, ByWidth(wide, narrow))
 
 
 def creation(path: str | os.PathLike[str]) -> RenderableType:
@@ -234,8 +242,10 @@ def undo(result: UndoResult, what: str) -> RenderableType:
     return Text(f"{'Undid' if result.command == 'undo' else 'Redid'}: {what}")
 
 
-def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) -> RenderableType:
-    """One line for each command; ``sources`` of the data by commit, where there was any."""
+def commands(
+    infos: Sequence[CommandInfo], sources: Mapping[int | None, str], names: Mapping[int, str] | None = None
+) -> RenderableType:
+    """One line for each command; ``sources`` of the data by commit, ``names`` of categories by id."""
     table = grid(">no.", "time (UTC)", "command", "*details")
     for info in infos:
         add_row(
@@ -246,6 +256,7 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
             _details(
                 source_name(sources.get(info.commit, "")),
                 info.parameters,
+                names or {},
                 everything=info.command == "configure",
             ),
             style="dim" if info.undone else "",
@@ -253,19 +264,34 @@ def commands(infos: Sequence[CommandInfo], sources: Mapping[int | None, str]) ->
     return table
 
 
-def command_line(info: CommandInfo, source: str = "") -> str:
-    """A command in one line; ``source`` is where its data came from."""
-    details = _details(one_line(source, _SHORT), info.parameters, everything=info.command == "configure")
+def command_line(info: CommandInfo, source: str = "", names: Mapping[int, str] | None = None) -> str:
+    """A command in one line; ``source`` is where its data came from, ``names`` those of categories by id."""
+    everything = info.command == "configure"
+    details = _details(one_line(source, _SHORT), info.parameters, names or {}, everything=everything)
     return f"{_TYPED.get(info.command, info.command)} {one_line(details, 180)}".strip()
 
 
-def _details(source: str, parameters: Mapping[str, Any], *, everything: bool = False) -> str:
+def _details(
+    source: str, parameters: Mapping[str, Any], names: Mapping[int, str], *, everything: bool = False
+) -> str:
     parts = [
-        f"{key}={value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+        _detail(key, value, names)
         for key, value in parameters.items()
         if everything or (value is not None and value is not False and value not in ({}, []))
     ]
     return " ".join([source, *parts] if source else parts)
+
+
+def _detail(key: str, value: Any, names: Mapping[int, str]) -> str:
+    """A parameter in words: a switch by its name, a list with commas, a category with its name."""
+    if value is True:
+        return key.replace("_", " ")
+    values = value if isinstance(value, list | tuple) else [value]
+    if not values or not all(isinstance(each, str | int) and each is not False for each in values):
+        return f"{key}={json.dumps(value, ensure_ascii=False)}"
+    ids = key in _CATEGORIES
+    words = [f"{v} {names[v]!r}" if ids and isinstance(v, int) and v in names else str(v) for v in values]
+    return f"{key} {', '.join(words)}" if key in ("to", "items") else f"{key}={', '.join(words)}"
 
 
 def settings(config: Mapping[str, Any]) -> RenderableType:

@@ -73,11 +73,12 @@ def test_what_a_session_left_is_news(animals, blobs, leave):
     found = news(content_of(animals))
     assert f"assigned {record.rows - 7} items: {record.known_rows} to known categories" in found.lead
     assert found.lead.endswith(
-        "7 items fit no category well enough. 2 seedlings wait for more items. 1 novel category grew from a "
+        "7 items fitted no category well enough then. It left 2 seedlings waiting for more items. "
+        "1 novel category grew from a "
         "seedling. 3 items came back to 2 categories found in earlier sessions."
     )
     assert found.warnings == record.warnings
     leave(1, [])
     animals.discover(blobs.probe, n_novel=0)
     lead = news(content_of(animals)).lead
-    assert lead.endswith("all to known categories. 1 item fits no category well enough.")
+    assert lead.endswith("all to known categories. 1 item fitted no category well enough then.")

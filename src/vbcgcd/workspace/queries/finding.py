@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 import re
 import warnings
@@ -62,8 +63,12 @@ class Condition(NamedTuple):
         match = _CONDITION.fullmatch(text) if isinstance(text, str) else None
         if match is None or match[1] not in FIELDS or match[2] not in FIELDS[match[1]] or not match[3]:
             signs = ", ".join(f"{name}{sign[0]}..." for name, sign in FIELDS.items())
+            unknown = [match[1]] if match is not None and match[1] not in FIELDS else []
+            close = [name for word in unknown for name in difflib.get_close_matches(word, FIELDS, n=1)]
+            meant = f" Did you mean {close[0]!r}?" if close else ""
             raise InputError(
-                f"A condition is one of {signs}, such as 'probability<0.5' or 'text~card'; got {text!r}.",
+                f"A condition is one of {signs}, such as 'probability<0.5' or 'text~card'; got {text!r}."
+                f"{meant}",
                 option="where",
             )
         return cls(*match.groups())

@@ -136,12 +136,20 @@ def new_source(
     earlier = None if again or not source.path else find_session(source, sessions)
     if earlier is not None:
         since = "" if source.digest else " and has not changed since"
+        used = str(earlier.summary["source_path"])
+        copy = f"has the same content as {_told_apart(used, source.path)}, which "
         raise InputError(
-            f"{Path(source.path).name} was already used in session {earlier.changes['session']} ({command}, "
-            f"{earlier.time[:16].replace('T', ' ')}){since}; set the option 'again' to use it once more.",
+            f"{Path(source.path).name} {'' if used == source.path else copy}was already used in session "
+            f"{earlier.changes['session']} ({command}, {earlier.time[:16].replace('T', ' ')}){since}; "
+            "set the option 'again' to use it once more.",
             option="again",
         )
     return source
+
+
+def _told_apart(path: str, other: str) -> str:
+    """The name of a file; its path where another has the same name."""
+    return path if Path(path).name == Path(other).name else Path(path).name
 
 
 def find_session(source: Source, sessions: Iterable[Commit]) -> Commit | None:

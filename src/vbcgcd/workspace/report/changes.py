@@ -133,11 +133,9 @@ def _rest(session: SessionRecord) -> str:
     """Sentences on the items that have no category, and on the categories that had none before."""
     sentences = []
     if session.unassigned:
-        sentences.append(f"{plural(session.unassigned, 'item fits', 'items fit')} no category well enough.")
+        sentences.append(f"{plural(session.unassigned, 'item')} fitted no category well enough then.")
     if session.seedlings:
-        sentences.append(
-            f"{plural(len(session.seedlings), 'seedling waits', 'seedlings wait')} for more items."
-        )
+        sentences.append(f"It left {plural(len(session.seedlings), 'seedling')} waiting for more items.")
     if session.grown:
         grown = plural(len(session.grown), "novel category", "novel categories")
         sentences.append(f"{grown} grew from {'a seedling' if len(session.grown) == 1 else 'seedlings'}.")
