@@ -169,7 +169,9 @@ def test_the_demo_prints_what_the_commands_print(walked, monkeypatch):
     monkeypatch.delenv("VBCGCD_WORKSPACE", raising=False)
     page = CliRunner().invoke(app, ["predict", "../pictures/held-out"]).output
     first = [line.split() for line in page.splitlines() if line.startswith("00")][:5]
-    assert [line.split() for line in text.splitlines() if line.startswith("  00")] == first
+    # The demo is narrower than a file, so it leaves out the second choice.
+    narrow = [[*line[:4], line[-1]] for line in first]
+    assert [line.split() for line in text.splitlines() if line.startswith("  00")] == narrow
     assert page.splitlines()[-1] in " ".join(text.split())
 
 
