@@ -9,7 +9,7 @@ from support import NAMES, PARTS, assert_same_posterior, assert_same_record, ass
 from vbcgcd import CategoryDiscoverer, InputError
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_known_posteriors_stay_bit_for_bit(small, covariance):
     model = fit(small, covariance=covariance)
     before = model.posterior_

@@ -164,7 +164,7 @@ class Half:
         precise = self.inner.precise
         factors = stored[:, 1 + precise :].astype(np.float32)
         factors[:, :precise] += stored[:, 1 : 1 + precise].astype(np.float32) / np.float32(FINER)
-        return np.ldexp(factors, stored[:, :1].astype(np.int32))
+        return np.asarray(factors * np.ldexp(np.float32(1.0), stored[:, :1].astype(np.int32)))
 
     def _one(self, factor: Array) -> Array:
         return self.unpacked(factor[None])[0]
