@@ -24,10 +24,15 @@ from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
     statistics_by_responsibility,
-    structure_of,
 )
 from vbcgcd.bayes.strength import choose_strength
-from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
+from vbcgcd.bayes.structures import (
+    STRUCTURES,
+    CovarianceStructure,
+    Structure,
+    structure_name,
+    structure_of,
+)
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [
@@ -62,6 +67,7 @@ __all__ = [
     "sample_embeddings",
     "statistics_by_label",
     "statistics_by_responsibility",
+    "structure_name",
     "structure_of",
     "volume_ratio",
 ]
