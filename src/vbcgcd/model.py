@@ -20,12 +20,8 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from vbcgcd.bayes import Posterior, Prior
 from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.geometry import Novelty
-from vbcgcd.discovery.knowledge import (
-    Knowledge,
-    is_rejected,
-    learn_more,
-    write_model,
-)
+from vbcgcd.discovery.knowledge import Knowledge, is_rejected, learn_more
+from vbcgcd.discovery.model_file import write_model
 from vbcgcd.discovery.options import Options, check_n_novel, check_reject, init_from, parameters_of
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.session import run_session

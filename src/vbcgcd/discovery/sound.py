@@ -18,7 +18,8 @@ from vbcgcd.archive import read_archive
 from vbcgcd.bayes import STRUCTURES, Posterior
 from vbcgcd.bayes.linalg import diagonal_positions, packed_size
 from vbcgcd.discovery.direction_head import DirectionHead
-from vbcgcd.discovery.knowledge import KIND, VERSION, Knowledge, read_model, score
+from vbcgcd.discovery.knowledge import Knowledge, score
+from vbcgcd.discovery.model_file import KIND, VERSION, read_model
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError, VbcgcdError, reason_of
 
