@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.archive import archive_parts, read_archive, write_archive
 from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior
-from vbcgcd.bayes.stacks import FactorStack, Summary, summaries
+from vbcgcd.bayes.stacks import FactorStack, Summary
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.geometry import Geometry, Novelty
@@ -62,9 +62,8 @@ def posterior_arrays(posterior: Posterior, prefix: str = "") -> dict[str, Any]:
     names = ("mean", "kappa", "nu", "factor")
     arrays = {f"{prefix}{name}": getattr(posterior, name) for name in names}
     if posterior.factor.nbytes > LARGE:
-        stacked = isinstance(posterior.factor, FactorStack)
-        for name, own in zip(SUMMARIES, (posterior.log_det_scale, posterior.trace_scale), strict=True):
-            arrays[f"{prefix}{name}"] = own if stacked else summaries(posterior.form, posterior.factor, name)
+        stack = FactorStack.of(posterior.factor)
+        arrays |= {f"{prefix}{name}": stack.summary(name, posterior.form) for name in SUMMARIES}
     return arrays
 
 
