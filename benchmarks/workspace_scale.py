@@ -10,6 +10,7 @@ computed for the first categories alone and then given the posteriors of all: th
 from __future__ import annotations
 
 import argparse
+import resource
 import shutil
 import subprocess
 import sys
@@ -62,9 +63,10 @@ WRITING = {
 
 @dataclass(frozen=True)
 class Timing:
-    """Wall seconds and peak memory in MB of one command, and bytes that it added to the workspace."""
+    """Wall and processor seconds, peak memory in MB, and bytes that the command added to the workspace."""
 
     seconds: float
+    processor: float
     memory: float
     written: int = 0
 
@@ -109,7 +111,7 @@ def _widened(draft: Draft, rows: np.ndarray, codes: np.ndarray) -> Draft:
 def run(folder: Path, arguments: list[str]) -> Timing:
     """Run a command of the command line in a workspace."""
     before = _bytes(folder)
-    start = time.perf_counter()
+    start, used = time.perf_counter(), _processor()
     memory = folder.parent / "memory"
     code = f"import sys; sys.argv[0] = {str(memory)!r}\n{SHIM}"
     done = subprocess.run(
@@ -119,7 +121,13 @@ def run(folder: Path, arguments: list[str]) -> Timing:
     if done.returncode:
         console.print(done.stdout[-3000:], done.stderr[-3000:])
         raise SystemExit(f"{' '.join(arguments)} failed.")
-    return Timing(seconds, int(memory.read_text()) / 1024, _bytes(folder) - before)
+    return Timing(seconds, _processor() - used, int(memory.read_text()) / 1024, _bytes(folder) - before)
+
+
+def _processor() -> float:
+    """Processor seconds of all commands so far."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def _bytes(folder: Path) -> int:
@@ -180,14 +188,15 @@ def main() -> None:
 
 def _tables(results: dict[int, dict[str, Timing]], covariance: str) -> None:
     sizes = list(results)
-    lines = []
-    for name in results[sizes[0]]:
-        timings = [results[size][name] for size in sizes]
-        ratios = [f"{t.seconds / timings[0].seconds:.1f}" for t in timings[1:]]
-        lines.append([name, *(f"{t.seconds:.2f}" for t in timings), *ratios])
     times = [f"x at {size:,}" for size in sizes[1:]]
     columns = ("command", *(f"{size:,}" for size in sizes), *times)
-    table(f"Seconds, {covariance} covariances, by number of categories", columns, lines)
+    for measured, title in (("seconds", "Seconds"), ("processor", "Processor seconds")):
+        lines = []
+        for name in results[sizes[0]]:
+            values = [getattr(results[size][name], measured) for size in sizes]
+            ratios = [f"{value / values[0]:.1f}" for value in values[1:]]
+            lines.append([name, *(f"{value:.2f}" for value in values), *ratios])
+        table(f"{title}, {covariance} covariances, by number of categories", columns, lines)
     lines = []
     for name in results[sizes[0]]:
         timings = [results[size][name] for size in sizes]

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import safe_open
 
+from vbcgcd import mapped as mapping
 from vbcgcd.errors import DiskError, InputError, MissingFileError, VbcgcdError, reason_of
-from vbcgcd.mapped import LARGE, Check, MappedRows
+from vbcgcd.mapped import Check, MappedRows
 
 Array = NDArray[Any]
 
@@ -244,7 +245,7 @@ def read_archive(
             arrays: dict[str, Any] = {}
             for name in archive.keys():  # noqa: SIM118
                 place = layout[name] if name in mapped or check is not None else None
-                if place is not None and name in mapped and place.nbytes > LARGE:
+                if place is not None and name in mapped and place.nbytes > mapping.LARGE:
                     arrays[name] = MappedRows(Path(path), place.dtype, place.shape, place.begin, check)
                     continue
                 if place is not None and check is not None:

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 from numpy.typing import DTypeLike, NDArray
 
+from vbcgcd import mapped as mapping
 from vbcgcd.bayes.structures import CovarianceStructure
-from vbcgcd.mapped import LARGE
 
 Array = NDArray[Any]
 Summary = Literal["log_dets", "traces"]
@@ -90,11 +90,6 @@ class FactorStack(NDArrayOperatorsMixin):
         return len(self.row), int(self.parts[0].rows.shape[1])
 
     @property
-    def ndim(self) -> int:
-        """As of an array: 2."""
-        return 2
-
-    @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the numbers."""
         dtype: np.dtype[Any] = self.parts[0].rows.dtype
@@ -110,10 +105,10 @@ class FactorStack(NDArrayOperatorsMixin):
 
     def __getitem__(self, index: Any) -> Array:
         if isinstance(index, int | np.integer):
-            rows: Array = self.parts[self.part[index]].rows[int(self.row[index])]
-            return rows
+            return np.asarray(self.parts[self.part[index]].rows[int(self.row[index])])
         if isinstance(index, tuple):
-            return np.asarray(self[index[0]])[(slice(None), *index[1:])]
+            rows = np.asarray(self[index[0]])
+            return rows[index[1:] if rows.ndim == 1 else (slice(None), *index[1:])]
         part, row = self.part[index], self.row[index]
         if len(row) and (part == part[0]).all() and (np.diff(row) == 1).all():
             return np.asarray(self.parts[part[0]].rows[int(row[0]) : int(row[-1]) + 1])
@@ -130,9 +125,10 @@ class FactorStack(NDArrayOperatorsMixin):
         arrays = (np.asarray(each) if isinstance(each, FactorStack) else each for each in inputs)
         return getattr(ufunc, method)(*arrays, **options)
 
-    def astype(self, dtype: DTypeLike, **options: Any) -> Array:
-        """All rows as an array of another type."""
-        return np.asarray(self).astype(dtype, **options)
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("parts", "part", "row"):
+            raise AttributeError(name)
+        return getattr(np.asarray(self), name)  # whatever else an array can do, with all rows
 
     def summary(self, name: Summary, form: CovarianceStructure) -> Array:
         """Log-determinants or traces, array (K,)."""
@@ -166,7 +162,7 @@ def taken(factors: Any, indices: Any) -> Any:
         return factors[indices]
     part, row = factors.part[indices], factors.row[indices]
     some = FactorStack(factors.parts, part, row)
-    return some if some.nbytes > LARGE else some[:]
+    return some if some.nbytes > mapping.LARGE else some[:]
 
 
 def concatenated(parts: Sequence[Any]) -> Any:

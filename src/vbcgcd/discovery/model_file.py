@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd import mapped as mapping
 from vbcgcd.archive import archive_parts, read_archive, write_archive
 from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior
 from vbcgcd.bayes.stacks import FactorStack, Summary
@@ -23,7 +24,7 @@ from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.watch import Watch
 from vbcgcd.errors import InputError
-from vbcgcd.mapped import LARGE, Check
+from vbcgcd.mapped import Check
 from vbcgcd.record import plain
 
 Array = NDArray[Any]
@@ -61,7 +62,7 @@ def posterior_arrays(posterior: Posterior, prefix: str = "") -> dict[str, Any]:
     """Named arrays of posteriors, for the disk; beside large factors also what everybody needs of them."""
     names = ("mean", "kappa", "nu", "factor")
     arrays = {f"{prefix}{name}": getattr(posterior, name) for name in names}
-    if posterior.factor.nbytes > LARGE:
+    if posterior.factor.nbytes > mapping.LARGE:
         stack = FactorStack.of(posterior.factor)
         arrays |= {f"{prefix}{name}": stack.summary(name, posterior.form) for name in SUMMARIES}
     return arrays

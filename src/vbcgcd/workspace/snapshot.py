@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd import mapped as mapping
 from vbcgcd.errors import InputError, WorkspaceDamaged
-from vbcgcd.mapped import LARGE
 from vbcgcd.workspace.history import Category, History, Key, NamedBy, State
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.disk import unreadable
@@ -190,7 +190,7 @@ class Snapshot:
             posterior: Posterior = self.base.knowledge.posterior
         else:
             posterior = self.content(self.history.commit(number), SEGMENT).posterior
-        if posterior.factor.nbytes <= LARGE:
+        if posterior.factor.nbytes <= mapping.LARGE:
             return posterior
         stack: Any = FactorStack.of(posterior.factor)  # so that nothing copies it
         return replace(posterior, factor=stack)

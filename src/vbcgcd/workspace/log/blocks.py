@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd import mapped
+from vbcgcd import mapped as mapping
 from vbcgcd.archive import archive_bytes, read_archive
 from vbcgcd.errors import WorkspaceDamaged
 from vbcgcd.workspace.log.commits import Content, FileMark
@@ -105,7 +105,7 @@ def write_contents(folder: Path, contents: Mapping[str, Content]) -> dict[str, F
     marks, digests = {}, {}
     for name, content in contents.items():
         marks[name], parts = _write(folder / name, content)
-        if name in IN_PARTS and marks[name].bytes > mapped.LARGE:
+        if name in IN_PARTS and marks[name].bytes > mapping.LARGE:
             digests[name] = np.frombuffer(parts, dtype=np.uint8).reshape(-1, 32)
     if digests:
         marks[BLOCKS], _ = _write(folder / BLOCKS, Blocks(digests))
