@@ -53,6 +53,11 @@ class Outline:
         return np.einsum("kd,kd->k", self.means, self.means, dtype=np.float64)
 
     @functools.cached_property
+    def precision(self) -> Array:
+        """Weight of a squared distance in the units of the roots under the plug-in covariance, array (K,)."""
+        return np.asarray(self.posterior.plugin_weight * self.posterior.dim / self.trace)
+
+    @functools.cached_property
     def widest(self) -> Array:
         """No eigenvalue of Psi is larger, array (K,).
 
