@@ -37,9 +37,9 @@ USUAL_LIST = 48
 BLOCK_ROWS, BLOCK_SCORES = 16384, 2**22
 #: Share of the dimensions in which step 2 measures, and the fewest dimensions with which it pays.
 LEADING, FEWEST_DIMENSIONS = 0.375, 32
-#: Step 2 drops a candidate that is behind the best by this many standard deviations of the half squared
-#: distance in the other dimensions. Measured on four datasets, five would be enough.
-REACH = 6.0
+#: Step 2 drops a candidate that is behind by more than this share of what the other dimensions take from the
+#: best one. Measured on four datasets, with few and many rows, 0.3 keeps the best of 99.9 % of rows or more.
+REACH = 0.3
 #: The density of a row is computed under all categories if its squared distance to the nearest one is this
 #: many times what is expected: far out, the width of a category counts more than where it lies.
 FAR_OUT = 6.0
@@ -177,7 +177,7 @@ class _Block:
         """The best of the listed categories, by steps 2 and 3."""
         if self.posterior.form.triangular and self.posterior.dim >= FEWEST_DIMENSIONS:
             estimate, upper = self._estimate(rows, index, listed)
-            kept = _within_reach(estimate, m, self.posterior.dim) & listed
+            kept = _within_reach(estimate, upper, m) & listed
             bound = np.maximum(bound, np.where(listed & ~kept, upper, -np.inf).max(axis=1))
             listed = kept
         return _sorted_best(index, self._densities(rows, index, listed), m, bound)
@@ -304,8 +304,9 @@ def _highest(scores: Array, n: int) -> Array:
     return np.take_along_axis(columns, top, axis=1)
 
 
-def _within_reach(estimate: Array, m: int, dim: int) -> Array:
+def _within_reach(estimate: Array, upper: Array, m: int) -> Array:
     """Which candidates may be among the best ``m``, bool array (N, C); at least so many."""
-    rest = dim - int(dim * LEADING)
-    at_best = -np.partition(-estimate, m - 1, axis=1)[:, m - 1]
-    return np.asarray(estimate >= (at_best - REACH * 0.5 * np.sqrt(2 * rest))[:, None])
+    best = estimate.argmax(axis=1)[:, None]
+    taken = np.take_along_axis(upper, best, axis=1) - np.take_along_axis(estimate, best, axis=1)
+    lowest = estimate.max(axis=1) if m == 1 else -np.partition(-estimate, m - 1, axis=1)[:, m - 1]
+    return np.asarray(estimate >= lowest[:, None] - REACH * taken)
