@@ -128,7 +128,7 @@ def outline_of(posterior: Posterior) -> Outline:
 
 def _outline(posterior: Posterior) -> Outline:
     form, n_categories = posterior.form, len(posterior)
-    trace = form.traces(posterior.factor)
+    trace = posterior.trace_scale
     some = np.unique(np.linspace(0, n_categories - 1, SHAPE_CATEGORIES).round().astype(int))
     diagonals = form.diagonals(np.stack([form.scale(posterior.factor[k]) for k in some]))
     shape = (diagonals / trace[some, None]).mean(axis=0) * posterior.dim

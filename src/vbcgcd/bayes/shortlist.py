@@ -13,7 +13,7 @@ In steps 2 and 3 rows are grouped by category, so that each factor is read once 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -48,7 +48,14 @@ PAIRS = 4096
 #: From so many categories on, the best of groups of this many are compared before the best of all.
 MANY, GROUP = 2048, 16
 
-__all__ = ["USUAL_LIST", "TopCategories", "list_length", "top_categories"]
+__all__ = [
+    "USUAL_LIST",
+    "TopCategories",
+    "category_densities",
+    "list_length",
+    "top_categories",
+    "top_with_rest",
+]
 
 
 class TopCategories(NamedTuple):
@@ -107,18 +114,69 @@ def top_categories(
     >>> top_categories(rows, posterior, Classifier(), m=1).categories.ravel()
     array([0, 0, 1, 1])
     """
+    return top_with_rest(rows, posterior, rule, m, certify=certify)[0]
+
+
+@one_thread()
+def top_with_rest(
+    rows: Array,
+    posterior: Posterior,
+    rule: Classifier,
+    m: int = 8,
+    *,
+    temperature: float | None = None,
+    certify: bool = False,
+) -> tuple[TopCategories, Array]:
+    """As `top_categories`, with the logarithm of the sum of exp(temperature log-density) over the others.
+
+    Of categories that were not proposed the density is an estimate. Without a temperature there is no sum,
+    and its logarithm is -inf, array (N,).
+    """
     m = min(m, len(posterior))
-    parts = [TopCategories(np.empty((0, m), np.intp), np.empty((0, m)), np.empty(0))]
+    parts = [_Found(np.empty((0, m), np.intp), np.empty((0, m)), np.empty(0), np.empty(0))]
     size = list_length(rule, posterior, m)
-    if size is None:
-        step = max(BLOCK_SCORES // len(posterior), 1)
-        parts += [_dense(rows[i : i + step], posterior, rule, m) for i in range(0, len(rows), step)]
-    else:
-        scoring = DistanceToScore.of(rule, posterior)
-        for start in range(0, len(rows), BLOCK_ROWS):
-            block = _Block(rows[start : start + BLOCK_ROWS], posterior, scoring, rule)
-            parts.append(block.best(size, m, certify))
-    return TopCategories(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    scoring = None if size is None else DistanceToScore.of(rule, posterior)
+    for start in range(0, len(rows), BLOCK_ROWS):
+        block = _Block(rows[start : start + BLOCK_ROWS], posterior, rule, m, temperature)
+        parts.append(block.dense() if scoring is None else block.listed(scoring, size or m, certify))
+    found = _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+    return TopCategories(*found[:3]), found.rest
+
+
+@one_thread()
+def category_densities(rows: Array, posterior: Posterior, rule: Classifier, categories: Array) -> Array:
+    """Log-density of each row under categories of its own, array (N, C).
+
+    Parameters
+    ----------
+    rows : array (N, D)
+    posterior : Posterior
+    rule : Classifier
+    categories : int array (N, C)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from vbcgcd.bayes import Classifier, Posterior, Prior
+    >>> prior = Posterior.of_prior(Prior(dim=1))
+    >>> category_densities(np.zeros((2, 1)), prior, Classifier(), np.zeros((2, 1), int)).round(2)
+    array([[-0.92],
+           [-0.92]])
+    """
+    out = np.empty(categories.shape)
+
+    def measure(k: int, members: Array) -> Array:
+        return rule.log_density(rows[members], posterior.take(slice(k, k + 1))).T
+
+    work = rows.shape[1] * posterior.form.width
+    for start in range(0, len(rows), BLOCK_ROWS):
+        part = categories[start : start + BLOCK_ROWS]
+
+        def shifted(k: int, members: Array, start: int = start) -> Array:
+            return measure(k, members + start)
+
+        out[start : start + BLOCK_ROWS] = _by_category(shifted, part, np.ones(part.shape, bool), work, 1)[0]
+    return out
 
 
 def list_length(rule: Classifier, posterior: Posterior, m: int = 1) -> int | None:
@@ -134,20 +192,13 @@ def list_length(rule: Classifier, posterior: Posterior, m: int = 1) -> int | Non
     return size if size < len(posterior) else None
 
 
-def _dense(rows: Array, posterior: Posterior, rule: Classifier, m: int) -> TopCategories:
-    """From the densities of all categories."""
-    density = rule.log_density(rows, posterior)
-    index = np.arange(density.shape[1])
-    return _sorted_best(np.broadcast_to(index, density.shape), density, m, np.full(len(rows), -np.inf))
+class _Found(NamedTuple):
+    """`TopCategories` and the logarithm of the sum over the others."""
 
-
-def _sorted_best(index: Array, density: Array, m: int, bound: Array) -> TopCategories:
-    """The best ``m`` of listed categories, those with lower positions first where densities are equal."""
-    order = np.argsort(-density, axis=1, kind="stable")[:, : m + 1]
-    best = np.take_along_axis(density, order, axis=1)
-    if order.shape[1] > m:
-        bound = np.maximum(bound, best[:, m])
-    return TopCategories(np.take_along_axis(index, order[:, :m], axis=1), best[:, :m], bound)
+    categories: Array
+    log_density: Array
+    bound: Array
+    rest: Array
 
 
 @dataclass(frozen=True)
@@ -156,33 +207,61 @@ class _Block:
 
     rows: Array
     posterior: Posterior
-    scoring: DistanceToScore
     rule: Classifier
+    m: int
+    temperature: float | None
 
-    def best(self, size: int, m: int, certify: bool) -> TopCategories:
-        outline = outline_of(self.posterior)
+    def dense(self) -> _Found:
+        """From the densities of all categories."""
+        step = max(BLOCK_SCORES // len(self.posterior), 1)
+        parts = []
+        for start in range(0, len(self.rows), step):
+            density = self.rule.log_density(self.rows[start : start + step], self.posterior)
+            index = np.broadcast_to(np.arange(density.shape[1]), density.shape)
+            nothing = np.full(len(density), -np.inf)
+            parts.append(self._best(index, density, nothing, nothing))
+        return _Found(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+    def listed(self, scoring: DistanceToScore, size: int, certify: bool) -> _Found:
+        """From the densities of candidates."""
         rows = np.asarray(self.rows, dtype=self.rule.dtype)
-        index, listed, bound, nearest = _propose(rows, outline, self.scoring, size // 2, certify)
-        top = self._decide(rows, index, listed, bound, m)
-        far = np.flatnonzero(~(nearest <= FAR_OUT * self.posterior.dim))
-        for start in range(0, len(far), step := max(BLOCK_SCORES // len(self.posterior), 1)):
-            part = far[start : start + step]
-            exact = _dense(rows[part], self.posterior, self.rule, m)
-            for values, better in zip(top, exact, strict=True):
-                values[part] = better
-        check_finite("The density of a row", top.log_density)
-        return top
+        outline = outline_of(self.posterior)
+        proposal = _propose(rows, outline, scoring, size // 2, certify, self.temperature)
+        found = self._decide(rows, scoring, proposal)
+        far = np.flatnonzero(~(proposal.nearest <= FAR_OUT * self.posterior.dim))
+        if len(far):
+            for values, exact in zip(found, replace(self, rows=rows[far]).dense(), strict=True):
+                values[far] = exact
+        check_finite("The density of a row", found.log_density)
+        return found
 
-    def _decide(self, rows: Array, index: Array, listed: Array, bound: Array, m: int) -> TopCategories:
-        """The best of the listed categories, by steps 2 and 3."""
+    def _best(self, index: Array, density: Array, bound: Array, rest: Array) -> _Found:
+        """The best of listed categories, those with lower positions first where densities are equal."""
+        order = np.argsort(-density, axis=1, kind="stable")
+        best = np.take_along_axis(density, order[:, : self.m], axis=1)
+        if order.shape[1] > self.m:
+            others = np.take_along_axis(density, order[:, self.m :], axis=1)
+            bound = np.maximum(bound, others[:, 0])
+            if self.temperature is not None:
+                rest = np.logaddexp(rest, np.logaddexp.reduce(self.temperature * others, axis=1))
+        return _Found(np.take_along_axis(index, order[:, : self.m], axis=1), best, bound, rest)
+
+    def _decide(self, rows: Array, scoring: DistanceToScore, proposal: _Proposal) -> _Found:
+        """The best of the proposed categories, by steps 2 and 3."""
+        index, listed, bound, rest = proposal[:4]
         if self.posterior.form.triangular and self.posterior.dim >= FEWEST_DIMENSIONS:
-            estimate, upper = self._estimate(rows, index, listed)
-            kept = _within_reach(estimate, upper, m) & listed
+            estimate, upper = self._estimate(rows, scoring, index, listed)
+            kept = _within_reach(estimate, upper, self.m) & listed
             bound = np.maximum(bound, np.where(listed & ~kept, upper, -np.inf).max(axis=1))
+            if self.temperature is not None:
+                dropped = np.where(listed & ~kept, estimate, -np.inf)
+                rest = np.logaddexp(rest, np.logaddexp.reduce(self.temperature * dropped, axis=1))
             listed = kept
-        return _sorted_best(index, self._densities(rows, index, listed), m, bound)
+        return self._best(index, self._densities(rows, scoring, index, listed), bound, rest)
 
-    def _estimate(self, rows: Array, index: Array, listed: Array) -> tuple[Array, Array]:
+    def _estimate(
+        self, rows: Array, scoring: DistanceToScore, index: Array, listed: Array
+    ) -> tuple[Array, Array]:
         """Estimated log-densities of the listed categories and upper bounds of them, arrays (N, C)."""
         dim, outline = self.posterior.dim, outline_of(self.posterior)
         leading = int(dim * LEADING)
@@ -191,7 +270,7 @@ class _Block:
         part = packed_size(leading)
 
         def measure(k: int, members: Array) -> Array:
-            factor = self.posterior.factor[k, :part].astype(rows.dtype, copy=False)
+            factor = self.posterior.factor[k][:part].astype(rows.dtype, copy=False)
             mean = self.posterior.mean[k, :leading].astype(rows.dtype, copy=False)
             solved = solve_lower(unpack_upper(factor, leading), rows[members, :leading] - mean)
             distance = np.einsum("nd,nd->n", solved, solved, dtype=np.float64)
@@ -199,11 +278,11 @@ class _Block:
             rest = max(outline.trace[k] - float(np.dot(factor, factor)), 1e-6 * outline.trace[k])
             return np.stack([distance, np.einsum("nd,nd->n", gap, gap) * (shape / rest)])
 
-        known, other = self._by_category(measure, index, listed, leading**2, 2)
-        upper = self.scoring.of_category(known, index)
-        return np.where(listed, self.scoring.of_category(known + other, index), -np.inf), upper
+        known, other = _by_category(measure, index, listed, leading**2, 2)
+        upper = scoring.of_category(known, index)
+        return np.where(listed, scoring.of_category(known + other, index), -np.inf), upper
 
-    def _densities(self, rows: Array, index: Array, listed: Array) -> Array:
+    def _densities(self, rows: Array, scoring: DistanceToScore, index: Array, listed: Array) -> Array:
         """Log-densities under the listed categories, -inf elsewhere, array (N, C)."""
         posterior = self.posterior
 
@@ -211,40 +290,40 @@ class _Block:
             one = slice(k, k + 1)
             return posterior.form.distances(rows[members], posterior.mean[one], posterior.factor[one]).T
 
-        (distance,) = self._by_category(measure, index, listed, 2 * posterior.form.width, 1)
-        return np.where(listed, self.scoring.of_category(distance, index), -np.inf)
+        (distance,) = _by_category(measure, index, listed, 2 * posterior.form.width, 1)
+        return np.where(listed, scoring.of_category(distance, index), -np.inf)
 
-    @staticmethod
-    def _by_category(
-        measure: Callable[[int, Array], Array], index: Array, listed: Array, work: int, n_values: int
-    ) -> Array:
-        """What is measured of each listed pair of row and category, array (V, N, C); 0 elsewhere.
 
-        Parameters
-        ----------
-        measure : callable
-            From a category and positions of rows, array (R,), to values (V, R).
-        index, listed : array (N, C)
-            Categories of each row, and which of them count.
-        work : int
-            Multiplications for each pair.
-        n_values : int
-            The number V.
-        """
-        out = np.zeros((n_values, index.size))
-        pairs = np.flatnonzero(listed)
-        pairs = pairs[np.argsort(index.ravel()[pairs], kind="stable")]
-        category = index.ravel()[pairs]
-        edges = np.append(np.flatnonzero(np.diff(category, prepend=-1)), len(pairs))
+def _by_category(
+    measure: Callable[[int, Array], Array], index: Array, listed: Array, work: int, n_values: int
+) -> Array:
+    """What is measured of each listed pair of row and category, array (V, N, C); 0 elsewhere.
 
-        def measure_some(some: range) -> None:
-            for i in some:
-                own = pairs[edges[i] : edges[i + 1]]
-                out[:, own] = measure(int(category[edges[i]]), own // index.shape[1])
+    Parameters
+    ----------
+    measure : callable
+        From a category and positions of rows, array (R,), to values (V, R).
+    index, listed : array (N, C)
+        Categories of each row, and which of them count.
+    work : int
+        Multiplications for each pair.
+    n_values : int
+        The number V.
+    """
+    out = np.zeros((n_values, index.size))
+    pairs = np.flatnonzero(listed)
+    pairs = pairs[np.argsort(index.ravel()[pairs], kind="stable")]
+    category = index.ravel()[pairs]
+    edges = np.append(np.flatnonzero(np.diff(category, prepend=-1)), len(pairs))
 
-        for _ in in_parallel(measure_some, _in_batches(edges), work=PAIRS * work):
-            pass
-        return out.reshape(n_values, *index.shape)
+    def measure_some(some: range) -> None:
+        for i in some:
+            own = pairs[edges[i] : edges[i + 1]]
+            out[:, own] = measure(int(category[edges[i]]), own // index.shape[1])
+
+    for _ in in_parallel(measure_some, _in_batches(edges), work=PAIRS * work):
+        pass
+    return out.reshape(n_values, *index.shape)
 
 
 def _in_batches(edges: Array) -> Iterator[range]:
@@ -256,17 +335,33 @@ def _in_batches(edges: Array) -> Iterator[range]:
         first = stop
 
 
-def _propose(
-    rows: Array, outline: Outline, scoring: DistanceToScore, each: int, certify: bool
-) -> tuple[Array, Array, Array, Array]:
+class _Proposal(NamedTuple):
     """Candidates of each row.
 
-    Categories (N, C) in rising order, which of them count, a bound of all others (N,), and the least squared
-    distance under the shared shape (N,), about D for a row of a category.
+    Categories (N, C) in rising order, which of them count, a bound of all others (N,), the logarithm of the
+    sum over all others (N,), and the least squared distance under the shared shape (N,), which is about D for
+    a row of a category.
     """
+
+    categories: Array
+    listed: Array
+    bound: Array
+    rest: Array
+    nearest: Array
+
+
+def _propose(
+    rows: Array,
+    outline: Outline,
+    scoring: DistanceToScore,
+    each: int,
+    certify: bool,
+    temperature: float | None,
+) -> _Proposal:
+    """So many candidates by distance and by direction."""
     n_rows, n_categories = len(rows), len(outline.means)
-    index = np.empty((n_rows, 2 * each), dtype=np.intp)
-    bound, nearest = np.full(n_rows, np.inf), np.empty(n_rows)
+    index, nearest = np.empty((n_rows, 2 * each), dtype=np.intp), np.empty(n_rows)
+    bound, rest = np.full(n_rows, np.inf), np.full(n_rows, -np.inf)
     step = max(BLOCK_SCORES // n_categories, 1)
 
     def propose(start: int) -> None:
@@ -278,13 +373,26 @@ def _propose(
         nearest[part] = distance.min(axis=1)
         if certify:
             bound[part] = outline.bound_outside(rows[part], square, chosen, scoring)
+        if temperature is not None:
+            np.put_along_axis(near, chosen, -np.inf, axis=1)
+            near *= near.dtype.type(temperature)
+            rest[part] = _log_sum_exp(near)
 
     work = step * n_categories * rows.shape[1]
     for _ in in_parallel(propose, range(0, n_rows, step), work=work):
         pass
     listed = np.ones(index.shape, dtype=bool)
     listed[:, 1:] = index[:, 1:] > index[:, :-1]
-    return index, listed, bound, nearest
+    return _Proposal(index, listed, bound, rest, nearest)
+
+
+def _log_sum_exp(values: Array) -> Array:
+    """Logarithm of the sum of exponentials of each row, array (N,); the values are overwritten."""
+    top = values.max(axis=1)
+    values -= np.where(np.isfinite(top), top, 0)[:, None]
+    np.exp(values, out=values)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values.sum(axis=1, dtype=np.float64)) + top)
 
 
 def _highest(scores: Array, n: int) -> Array:
