@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from vbcgcd import mapped as mapping
 from vbcgcd.archive import archive_parts, read_archive, write_archive
-from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior
+from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior, structure_of
 from vbcgcd.bayes.stacks import FactorStack, Summary
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.direction_head import DirectionHead
@@ -135,11 +135,13 @@ def read_model(
     names = ("posterior.factor",) if mapped else ()
     arrays, state = read_archive(path, KIND, VERSION, mapped=names, check=check)
     structure = state["prior"]["structure"]
-    if structure not in STRUCTURES:
+    try:
+        structure_of(structure, 1)
+    except InputError:
         raise InputError(
             f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
             f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
-        )
+        ) from None
     prior = Prior(**state["prior"])
     knowledge = Knowledge(
         Reducer(
