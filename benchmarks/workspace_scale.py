@@ -41,7 +41,7 @@ READING = {
     "categories --json": ["categories", "--json"],
     "show one": ["categories", "show", "7"],
     "predict one row": ["predict", "ROW"],
-    "predict 1,000 rows": ["predict", "ROWS"],
+    "predict 1000 rows": ["predict", "ROWS"],
     "report": ["report", "-o", "REPORT"],
 }
 #: Runs the command line and says what memory it took; a child's usage counts what it was forked from.
