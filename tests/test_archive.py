@@ -1,11 +1,16 @@
+import json
 import os
 import stat
 
 import numpy as np
 import pytest
-from safetensors.numpy import save_file
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from safetensors.numpy import save, save_file
 
-from vbcgcd.archive import read_archive, write_archive
+from vbcgcd import mapped
+from vbcgcd.archive import META, archive_bytes, read_archive, write_archive
 from vbcgcd.errors import DiskError, InputError, MissingFileError
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.array([1, 2], dtype=np.int8), "none": np.empty((0, 4))}
@@ -36,6 +41,51 @@ def test_arrays_of_any_layout(tmp_path):
     found, _ = read_archive(tmp_path / "m", "thing", 1)
     for name, layout in layouts.items():
         np.testing.assert_array_equal(found[name], layout)
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8).filter(
+            lambda n: n != "__metadata__"
+        ),
+        hnp.arrays(
+            st.sampled_from(["f8", "f4", "f2", "i8", "u8", "i4", "u4", "i2", "u2", "i1", "u1", "?"]),
+            hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4),
+        ),
+        max_size=5,
+    )
+)
+def test_bytes_are_those_of_safetensors(arrays):
+    meta = {META: json.dumps({"kind": "thing", "version": 1, "values": ["é", 1]})}
+    assert archive_bytes("thing", 1, arrays, ["é", 1]) == save(arrays, metadata=meta)
+
+
+def test_large_arrays_can_stay_in_the_file(path, monkeypatch):
+    noted = []
+    monkeypatch.setattr(mapped, "LARGE", 40)
+    arrays, _ = read_archive(
+        path, "thing", 2, mapped=("a", "b", "none"), check=lambda *part: noted.append(part)
+    )
+    assert isinstance(arrays["a"], mapped.MappedRows)
+    assert isinstance(arrays["b"], np.ndarray)
+    data = path.read_bytes()
+    unread = data.index(ARRAYS["a"].tobytes())
+    assert all(
+        stop <= unread or start >= unread + ARRAYS["a"].nbytes for start, stop in noted if stop > start
+    )
+    np.testing.assert_array_equal(np.asarray(arrays["a"]), ARRAYS["a"])
+    covered = {byte for start, stop in noted for byte in range(start, stop)}
+    assert covered == set(range(len(data)))
+    monkeypatch.setattr(mapped, "LARGE", 48)
+    assert isinstance(read_archive(path, "thing", 2, mapped=("a",))[0]["a"], np.ndarray)
+
+
+def test_rows_in_a_file_are_written_again_without_being_held(path, tmp_path, monkeypatch):
+    monkeypatch.setattr(mapped, "LARGE", 0)
+    monkeypatch.setattr("vbcgcd.archive._ROWS", 1)
+    arrays, values = read_archive(path, "thing", 2, mapped=("a",))
+    write_archive(tmp_path / "again", "thing", 2, arrays, values)
+    assert (tmp_path / "again").read_bytes() == path.read_bytes()
 
 
 def test_paths_may_be_strings(tmp_path):

@@ -1,3 +1,4 @@
+import json
 import re
 
 import pytest
@@ -152,3 +153,30 @@ def test_the_parts_of_a_split_are_shown(run, run_json, animals):
     for part in parts:
         assert f"\n{part:>2}  " in f"\n{output}"
         assert f"vbcgcd categories show {part}" in output
+
+
+@pytest.mark.parametrize("order", ["id", "name", "size", "birth"])
+def test_a_long_list_is_cut_and_says_so(run, animals, order):
+    every = [row[0] for row in rows(run("categories", "--sort", order))]
+    result = run("categories", "--sort", order, "--limit", "2")
+    assert [row[0] for row in rows(result)] == every[:2]
+    assert "5 categories" in words(result)
+    assert "... and 3 more categories; use --limit N to see more, --limit 0 for all" in words(result)
+    assert "more categor" not in words(run("categories", "--limit", "5"))
+    assert [row[0] for row in rows(run("categories", "--sort", order, "--limit", "0"))] == every
+
+
+def test_a_script_gets_all_categories_unless_it_asks_for_fewer(run, animals, monkeypatch):
+    monkeypatch.setattr("vbcgcd.cli.categories.MOST", 2)
+    assert len(rows(run("categories"))) == 2
+    assert len(json.loads(run("categories", "--json").stdout)["categories"]) == 5
+    limited = json.loads(run("categories", "--json", "--limit", "3").stdout)["categories"]
+    assert [info["id"] for info in limited] == [0, 1, 2]
+
+
+def test_what_a_search_finds_is_counted_whole(run, animals):
+    result = run("categories", "--find", "novel", "--limit", "1")
+    assert "novel-3" in words(result)
+    assert "novel-4" not in words(result)
+    assert "2 of 5 categories" in words(result)
+    assert "and 1 more category" in words(result)

@@ -6,7 +6,7 @@ import pytest
 from support import blobs
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.archive import archive_bytes, read_archive
-from vbcgcd.discovery.knowledge import KIND, VERSION
+from vbcgcd.discovery.model_file import KIND, VERSION
 from vbcgcd.errors import InputError
 
 

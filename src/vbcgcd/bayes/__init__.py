@@ -20,6 +20,7 @@ from vbcgcd.bayes.posterior import (
     recover_statistics,
 )
 from vbcgcd.bayes.sampling import sample_embeddings
+from vbcgcd.bayes.shortlist import TopCategories, top_categories
 from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
@@ -50,6 +51,7 @@ __all__ = [
     "Structure",
     "SviInfo",
     "SviResult",
+    "TopCategories",
     "align",
     "bhattacharyya",
     "choose_strength",
@@ -69,5 +71,6 @@ __all__ = [
     "statistics_by_responsibility",
     "structure_name",
     "structure_of",
+    "top_categories",
     "volume_ratio",
 ]

@@ -19,6 +19,7 @@ import numpy as np
 import scipy
 from numpy.typing import DTypeLike, NDArray
 
+from vbcgcd.bayes import stacks
 from vbcgcd.bayes.statistics import Statistics
 from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 from vbcgcd.bayes.threads import in_parallel, one_thread
@@ -127,9 +128,10 @@ class Posterior:
     mean : array (K, D)
     kappa : array (K,)
     nu : array (K,)
-    factor : array (K, W)
+    factor : array (K, W) or FactorStack
         Factor of Psi, packed as the structure wants it: the lower triangle of its Cholesky factor
         (``full``), its leading directions (``lowrank``) or the roots of its diagonal (``diagonal``).
+        A stack where they are too large to be held.
     structure : str
         See `structure_of`.
 
@@ -176,7 +178,12 @@ class Posterior:
     @property
     def log_det_scale(self) -> Array:
         """Log det Psi of each category, array (K,)."""
-        return self.form.log_dets(self.factor)
+        return stacks.log_dets(self.form, self.factor)
+
+    @property
+    def trace_scale(self) -> Array:
+        """Trace of Psi of each category, array (K,)."""
+        return stacks.traces(self.form, self.factor)
 
     @property
     def log_det_covariance(self) -> Array:
@@ -207,15 +214,14 @@ class Posterior:
 
     def take(self, indices: Any) -> Posterior:
         """The categories at ``indices``."""
-        return Posterior(
-            self.mean[indices], self.kappa[indices], self.nu[indices], self.factor[indices], self.structure
-        )
+        factor = stacks.taken(self.factor, indices)
+        return Posterior(self.mean[indices], self.kappa[indices], self.nu[indices], factor, self.structure)
 
     def replaced(self, indices: Any, new: Posterior) -> Posterior:
         """A copy in which the categories at ``indices`` are those of ``new``."""
-        mean, kappa, nu, factor = self.mean.copy(), self.kappa.copy(), self.nu.copy(), self.factor.copy()
+        mean, kappa, nu = self.mean.copy(), self.kappa.copy(), self.nu.copy()
         mean[indices], kappa[indices], nu[indices] = new.mean, new.kappa, new.nu
-        factor[indices] = new.factor
+        factor = stacks.replaced(self.factor, indices, new.factor)
         return Posterior(mean, kappa, nu, factor, self.structure)
 
     @classmethod
@@ -225,7 +231,7 @@ class Posterior:
             np.concatenate([p.mean for p in parts]),
             np.concatenate([p.kappa for p in parts]),
             np.concatenate([p.nu for p in parts]),
-            np.concatenate([p.factor for p in parts]),
+            stacks.concatenated([p.factor for p in parts]),
             parts[0].structure,
         )
 
@@ -338,7 +344,7 @@ def deviation(prior: Prior, posterior: Posterior) -> Array:
     count = np.asarray(posterior.kappa - prior.kappa, dtype=np.float64)
     shift = prior.kappa * posterior.kappa / np.where(count > 0, count, 1.0)
     between = shift * np.einsum("kd,kd->k", posterior.mean, posterior.mean, dtype=np.float64)
-    scale = posterior.form.traces(posterior.factor)
+    scale = posterior.trace_scale
     scatter = scale - prior.dim * prior.scale - between
     measurable = (scatter > MEASURABLE * scale) & (count > 0)
     variance = np.where(measurable, scatter, np.nan) / (np.where(count > 0, count, 1.0) * prior.dim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,9 +19,11 @@ from vbcgcd.cli.common import AsJson, errors_are_messages, finish, refuse_option
 from vbcgcd.errors import InputError
 
 if TYPE_CHECKING:
-    from vbcgcd.workspace import CategoryInfo, ItemInfo, Workspace
+    from vbcgcd.workspace import Category, CategoryInfo, ItemInfo, Workspace
 
 app = typer.Typer(invoke_without_command=True)
+#: Categories in the list, unless another number is asked for: more than that nobody reads to the end.
+MOST = 200
 OPERATIONS = ("rename", "merge", "split", "drop")
 
 __all__ = ["app", "shown_names", "texts_of"]
@@ -59,6 +61,16 @@ def categories(
         str | None,
         typer.Option("--find", metavar="TEXT", help="Only those with TEXT in their name or in an item."),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(
+            "--limit",
+            min=0,
+            metavar="N",
+            help=f"Most categories to list; 0 for all. Default: {MOST}, and all with --json.",
+            show_default=False,
+        ),
+    ] = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -70,6 +82,8 @@ def categories(
     Example: vbcgcd categories --sort size
 
     Example: vbcgcd categories --find card
+
+    Example: vbcgcd categories --sort birth --limit 20
     """
     if ctx.invoked_subcommand is not None:
         refuse_options_before(ctx, {"everything": "--all", "as_json": "--json"})
@@ -77,19 +91,41 @@ def categories(
     from vbcgcd.show import categories as show
 
     here = a.open_workspace(workspace)
-    every = here.categories(n_samples=3, retired=everything, items=True)
+    most = (0 if as_json else MOST) if limit is None else limit
     found = Counter(item.category for item in here.items(f"text~{find}")) if find and find.strip() else {}
-    matches = sorted((i for i in every if i.id in found or _matches(i, find)), key=_KEYS[sort])
+    entries = here.entries(retired=everything)
+    if find:
+        every = here.categories(n_samples=3, retired=everything, items=True)
+        matches = sorted((i for i in every if i.id in found or _matches(i, find)), key=_KEYS[sort])
+        n_found, matches = len(matches), matches[: most or None]
+    else:
+        first, n_found = _first(here, entries, sort, most), len(entries)
+        shown = here.categories(n_samples=3, retired=everything, items=True, only=first)
+        matches = sorted(shown, key=_KEYS[sort])
     n_unassigned, seedlings = here.count_unassigned(), here.seedlings()
     values: dict[str, Any] = {"categories": matches, "unassigned": n_unassigned, "seedlings": seedlings}
     if find:
         values["found_items"] = {str(info.id): found.get(info.id, 0) for info in matches}
 
     def render() -> Any:
-        page = show.categories(matches, total=len(every), n_unassigned=n_unassigned, seedlings=seedlings)
+        page = show.categories(
+            matches, total=len(entries), n_found=n_found, n_unassigned=n_unassigned, seedlings=seedlings
+        )
         return Group(page, show.found(find, matches, found)) if find and matches else page
 
     finish(values, as_json, render, steps=["vbcgcd unassigned"] if n_unassigned else [])
+
+
+def _first(here: Workspace, entries: Sequence[Category], sort: Order, most: int) -> Collection[int]:
+    """Ids of the categories at the top of the list, without what is slow to know of all of them."""
+    sizes = here.sizes() if sort is Order.SIZE else {}
+    keys: dict[Order, Callable[[Category], Any]] = {
+        Order.ID: lambda entry: entry.id,
+        Order.NAME: lambda entry: (entry.name.casefold(), entry.id),
+        Order.SIZE: lambda entry: (-sizes.get(entry.id, 0), entry.id),
+        Order.BIRTH: lambda entry: (-entry.birth, entry.id),
+    }
+    return {entry.id for entry in sorted(entries, key=keys[sort])[: most or None]}
 
 
 def _matches(info: CategoryInfo, text: str | None) -> bool:
@@ -133,8 +169,7 @@ def show(
         [retired] = here.categories(n_samples=0, retired=True, only=[entry.id])
         finish(retired, as_json, lambda: render.retired_category(retired))
         return
-    overview = here.overview(n_items=n, n_map=0)
-    view = next(view for view in overview.categories if view.info.id == entry.id)
+    [view] = here.overview(n_items=n, n_map=0, only=[entry.id]).categories
     texts = texts_of(here, (*view.typical, *view.doubtful))
     names = shown_names(here)
     values = view.as_json()

@@ -128,7 +128,7 @@ def mean_directions(posterior: Posterior) -> Array:
     array([[0.6, 0. ]])
     """
     means = posterior.mean.astype(np.float64)
-    trace = posterior.form.traces(posterior.factor) / posterior.plugin_weight
+    trace = posterior.trace_scale / posterior.plugin_weight
     length = np.sqrt(np.einsum("kd,kd->k", means, means) + trace)
     return np.asarray(means / np.maximum(length, TINY)[:, None])
 

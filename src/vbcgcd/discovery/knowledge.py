@@ -1,21 +1,18 @@
-"""What is known between sessions, how it scores rows, and its form on disk.
+"""What is known between sessions, and how it scores rows.
 
-A projection, a prior, posteriors and their calibration; no rows. On disk it is one safetensors file with
-arrays and JSON values.
+A projection, a prior, posteriors and their calibration; no rows. `vbcgcd.discovery.model_file` is its form on
+disk.
 """
 
 from __future__ import annotations
 
-import os
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import archive_bytes, read_archive, write_archive
 from vbcgcd.bayes import (
-    STRUCTURES,
     Classifier,
     Posterior,
     Prior,
@@ -24,12 +21,10 @@ from vbcgcd.bayes import (
     posterior_of,
     recover_statistics,
     statistics_by_label,
-    structure_of,
 )
 from vbcgcd.bayes.threads import one_thread
-from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.direction_head import DirectionHead
-from vbcgcd.discovery.geometry import Geometry, Novelty
+from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.head import Head
 from vbcgcd.discovery.magnitude import check_reach
 from vbcgcd.discovery.mixture import Mixture
@@ -37,17 +32,15 @@ from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.strategies import one_hot
+from vbcgcd.discovery.top import best_and_second, is_listed
 from vbcgcd.discovery.watch import Watch
 from vbcgcd.discovery.worth import Known, Stream
-from vbcgcd.errors import InputError
-from vbcgcd.record import plain
 from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
 
 #: Rows scored at a time: rows times categories bounds the memory.
 CHUNK_ROWS = 4096
-KIND, VERSION = "vbcgcd-model", 1
 
 __all__ = [
     "Knowledge",
@@ -56,11 +49,8 @@ __all__ = [
     "is_rejected",
     "learn_more",
     "log_probabilities",
-    "model_bytes",
-    "read_model",
     "score",
     "top_two",
-    "write_model",
 ]
 
 
@@ -333,16 +323,25 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
     parts = []
     for start in range(0, len(embeddings), CHUNK_ROWS):
         reduced = knowledge.reduced(embeddings[start : start + CHUNK_ROWS])
-        log_probability = knowledge.log_probabilities(reduced)
         novelty = knowledge.novelty_of(reduced)
         chosen = None if own is None else own[start : start + CHUNK_ROWS]
-        best, second = top_two(log_probability, chosen)
-        probability = np.exp(log_probability)
+        best, second, probability = _best_and_second(knowledge, reduced, chosen)
         if own is None:
             probability *= 1 - knowledge.novelty.strangeness(novelty)[:, None]
-            probability *= knowledge.reliabilities
-        parts.append((best, gather(probability, best), second, gather(probability, second), novelty))
+            probability *= knowledge.reliabilities[np.stack([best, second], axis=1)]
+        parts.append((best, probability[:, 0], second, probability[:, 1], novelty))
     return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _best_and_second(knowledge: Knowledge, reduced: Array, own: Array | None) -> tuple[Array, Array, Array]:
+    """Best and second best category of each row, arrays (N,), and their probabilities, array (N, 2)."""
+    if is_listed(knowledge):
+        best, second, *logarithms = best_and_second(knowledge, reduced, own)
+        return best, second, np.exp(np.stack(logarithms, axis=1))
+    log_probability = knowledge.log_probabilities(reduced)
+    best, second = top_two(log_probability, own)
+    probability = np.exp(log_probability)
+    return best, second, np.stack([gather(probability, best), gather(probability, second)], axis=1)
 
 
 def is_rejected(novelty: Array, rate: float | None) -> Array:
@@ -355,102 +354,3 @@ def is_rejected(novelty: Array, rate: float | None) -> Array:
         Share of rows of known categories that may be rejected wrongly; None rejects nothing.
     """
     return np.zeros(len(novelty), dtype=bool) if rate is None else np.asarray(~(novelty <= 1 - rate))
-
-
-def write_model(
-    path: str | os.PathLike[str], knowledge: Knowledge, classes: Array, births: Array, values: Any
-) -> None:
-    """Write what is known, the labels and births of the categories, and further plain values."""
-    write_archive(path, KIND, VERSION, *_parts(knowledge, classes, births, values))
-
-
-def model_bytes(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> bytes:
-    """The content of the file that `write_model` writes."""
-    return archive_bytes(KIND, VERSION, *_parts(knowledge, classes, births, values))
-
-
-def _parts(knowledge: Knowledge, classes: Array, births: Array, values: Any) -> tuple[dict[str, Array], Any]:
-    """Arrays and plain values of a model."""
-    reducer, posterior, rule = knowledge.reducer, knowledge.posterior, knowledge.classifier
-    arrays = {
-        "reducer.center": reducer.center,
-        "reducer.projection": reducer.projection,
-        "posterior.mean": posterior.mean,
-        "posterior.kappa": posterior.kappa,
-        "posterior.nu": posterior.nu,
-        "posterior.factor": posterior.factor,
-        "novelty.quantiles": knowledge.novelty.quantiles,
-        "births": births,
-    }
-    if knowledge.reliability is not None:
-        arrays["reliability"] = knowledge.reliability
-    if knowledge.price is not None:
-        arrays["price.outliers"] = knowledge.price.outliers
-    if knowledge.seedlings is not None:
-        arrays |= knowledge.seedlings.arrays()
-    if knowledge.head is not None:
-        arrays |= knowledge.head.arrays()
-    state = {
-        "classes": classes.tolist(),
-        "classes_dtype": "object" if classes.dtype.kind == "O" else classes.dtype.str,
-        "prior": plain(knowledge.prior),
-        "reducer": {
-            "whitened": bool(reducer.whitened),
-            "unit": bool(reducer.unit),
-            "shrinkage": reducer.shrinkage,
-            "standardised": bool(reducer.standardised),
-        },
-        "geometry": plain(knowledge.novelty.geometry),
-        "classifier": plain({**asdict(rule), "dtype": np.dtype(rule.dtype).name}),
-        "temperature": knowledge.temperature,
-        "alertness": knowledge.novelty.alertness,
-        "size_spread": knowledge.size_spread,
-        "margin": knowledge.margin,
-        "price": None if knowledge.price is None else knowledge.price.per_row,
-        "values": values,
-    }
-    if knowledge.watch is not None:
-        state["watch"] = plain(knowledge.watch)
-    return arrays, state
-
-
-def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, Any]:
-    """What `write_model` wrote: knowledge, labels, births and further values."""
-    arrays, state = read_archive(path, KIND, VERSION)
-    structure = state["prior"]["structure"]
-    try:
-        structure_of(structure, 1)
-    except InputError:
-        raise InputError(
-            f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
-            f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
-        ) from None
-    prior = Prior(**state["prior"])
-    knowledge = Knowledge(
-        Reducer(
-            arrays["reducer.center"],
-            arrays["reducer.projection"],
-            **state["reducer"],
-        ),
-        prior,
-        Posterior(
-            arrays["posterior.mean"],
-            arrays["posterior.kappa"],
-            arrays["posterior.nu"],
-            arrays["posterior.factor"],
-            prior.structure,
-        ),
-        Classifier(**{**state["classifier"], "dtype": np.dtype(state["classifier"]["dtype"])}),
-        state["temperature"],
-        Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"], state.get("alertness")),
-        state["size_spread"],
-        None if state["price"] is None else CategoryPrice(state["price"], arrays["price.outliers"]),
-        state["margin"] if "margin" in state else usual_margin(state["geometry"]["sharpness"]),
-        Seedlings.from_arrays(arrays, prior.structure),
-        arrays.get("reliability"),
-        Head.from_arrays(arrays) or DirectionHead.from_arrays(arrays),
-        Watch(**state["watch"]) if state.get("watch") else None,
-        arrays["births"] > 0 if (arrays["births"] > 0).any() else None,
-    )
-    classes = np.array(state["classes"], dtype=state["classes_dtype"])
-    return knowledge, classes, arrays["births"], state["values"]

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 from vbcgcd.archive import read_archive
 from vbcgcd.bayes import STRUCTURES, Posterior, structure_of
 from vbcgcd.bayes.linalg import diagonal_positions, packed_size
+from vbcgcd.bayes.stacks import FactorStack, summaries
 from vbcgcd.discovery.direction_head import DirectionHead
-from vbcgcd.discovery.knowledge import KIND, VERSION, Knowledge, read_model, score
+from vbcgcd.discovery.knowledge import Knowledge, score
+from vbcgcd.discovery.model_file import KIND, VERSION, read_model
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError, VbcgcdError, reason_of
 
@@ -28,6 +30,8 @@ Array = NDArray[Any]
 WIDEST = 100_000
 #: The longest label of a category in a model, in characters.
 LONGEST_LABEL = 100_000
+#: Factors that are checked at a time.
+BLOCK_ROWS = 256
 
 __all__ = ["check_knowledge", "check_posterior", "read_sound_model"]
 
@@ -42,7 +46,10 @@ def check_posterior(posterior: Posterior, *, like: Posterior | None = None) -> N
         ) from None
     arrays = {name: getattr(posterior, name) for name in ("mean", "kappa", "nu", "factor")}
     for name, array in arrays.items():
-        _check_array(f"posterior {name}", array, 2 if name in ("mean", "factor") else 1)
+        if isinstance(array, FactorStack):
+            _check_stack(array, posterior)
+        else:
+            _check_array(f"posterior {name}", array, 2 if name in ("mean", "factor") else 1)
     if not 1 <= posterior.mean.shape[1] <= WIDEST or len({len(array) for array in arrays.values()}) > 1:
         raise InputError("the shapes of the posteriors do not agree")
     if like is not None and (posterior.structure, posterior.dim) != (like.structure, like.dim):
@@ -58,6 +65,19 @@ def check_posterior(posterior: Posterior, *, like: Posterior | None = None) -> N
     with np.errstate(all="ignore"):
         if not np.isfinite(posterior.log_det_covariance).all():
             raise InputError("posterior covariances are not positive definite")
+
+
+def _check_stack(stack: FactorStack, posterior: Posterior) -> None:
+    """Check factors that are in a file, a block after the other, and what is kept beside them."""
+    for start in range(0, len(stack), BLOCK_ROWS):
+        _check_array("posterior factor", stack[start : start + BLOCK_ROWS], 2)
+    if stack.shape[1] != posterior.form.width:
+        raise InputError("the shapes of the posteriors do not agree")
+    for part in stack.parts:
+        for name, kept in part.summaries.items():
+            _check_array(f"posterior {name}", kept, 1)
+            if not np.array_equal(kept, summaries(posterior.form, part.rows, name)):
+                raise InputError(f"the {name} of the posteriors are not those of their factors")
 
 
 def check_knowledge(knowledge: Knowledge) -> None:

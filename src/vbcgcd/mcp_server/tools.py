@@ -70,8 +70,7 @@ class Tools:
         """One category by id or name: its items by session, the most typical and the most doubtful ones."""
         here = self._here
         entry = here.category(category)
-        overview = here.overview(n_items=_limit(items), n_map=0)
-        view = next(view for view in overview.categories if view.info.id == entry.id)
+        [view] = here.overview(n_items=_limit(items), n_map=0, only=[entry.id]).categories
         values = view.as_json()
         chosen = (*view.typical, *view.doubtful)
         contents = here.item_contents(chosen)

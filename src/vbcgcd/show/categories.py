@@ -48,6 +48,7 @@ def categories(
     infos: Sequence[CategoryInfo],
     *,
     total: int,
+    n_found: int | None = None,
     n_unassigned: int = 0,
     seedlings: Sequence[SeedlingInfo] = (),
 ) -> RenderableType:
@@ -58,6 +59,8 @@ def categories(
     infos : sequence of CategoryInfo
     total : int
         How many there are without a search.
+    n_found : int, optional
+        How many a search has found, listed or not; those that are listed by default.
     n_unassigned : int
         Unassigned items of all sessions.
     seedlings : sequence of SeedlingInfo
@@ -81,7 +84,8 @@ def categories(
             style="" if live else "dim",
         )
     count = plural(total, "category", "categories")
-    count = count if len(infos) == total else f"{len(infos):,} of {count}"
+    n_found = len(infos) if n_found is None else n_found
+    count = count if n_found == total else f"{n_found:,} of {count}"
     legend = f"{count}. session: the one that added it"
     spread = "; spread: how widely its items scatter, usually near 1"
     more = ""
@@ -89,6 +93,10 @@ def categories(
         more += "; sure: how probably it is one category and a whole one (a name or labels settle it)"
     more += "; grey: retired" if any(info.status != "live" for info in infos) else ""
     rest = [Text(line) for line in _rest(n_unassigned, seedlings)]
+    if n_found > len(infos):
+        more_of = f"... and {plural(n_found - len(infos), 'more category', 'more categories')}"
+        advice = "use --limit N to see more, --limit 0 for all, --find or --sort to choose"
+        rest.insert(0, Text(f"{more_of}; {advice}", style="dim"))
     wide, narrow = (Text(f"{legend}{part}{more}.", style="dim") for part in (spread, ""))
     return Group(table, ByWidth(wide, narrow), *rest)
 

@@ -116,9 +116,11 @@ class ItemVerbs:
             embedding = self._embedding(now, progress)
             draft = make(now, chosen, lambda some: vectors_again(now, embedding, some, data))
             commit = self._commit(draft)
-            return items_result(commit, now, self.snapshot())
+            # What was just written is known: nothing that can fail is read once the command is done.
+            return items_result(commit, now, self._snapshot)
 
     if TYPE_CHECKING:
+        _snapshot: Snapshot
 
         def snapshot(self) -> Snapshot: ...  # noqa: D102
 

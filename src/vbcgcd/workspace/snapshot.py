@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd import mapped as mapping
 from vbcgcd.errors import InputError, WorkspaceDamaged
 from vbcgcd.workspace.history import Category, History, Key, NamedBy, State
 from vbcgcd.workspace.log.commits import Commit
@@ -103,9 +104,9 @@ class Snapshot:
         """What a file of a commit holds; it is read and checked only once."""
         contents = self._memory.contents
         if (commit.number, name) not in contents:
-            path = self.store.file(commit, name)
+            path, check = self.store.opened(commit, name)
             try:
-                contents[commit.number, name] = read_content(path)
+                contents[commit.number, name] = read_content(path, check)
             except OSError as error:
                 raise unreadable(path, error) from None
         return contents[commit.number, name]
@@ -163,29 +164,36 @@ class Snapshot:
         return seedlings
 
     def _gather(self, memory: _Memory) -> Posterior:
+        """The posteriors of the live categories, from what is in memory and from the files of commits."""
         from vbcgcd.bayes import Posterior
 
         rows = {place: row for row, place in enumerate(memory.places.values())}
         parts: dict[int, Posterior] = {} if memory.posterior is None else {-1: memory.posterior}
-        places: list[tuple[int, int]] = []
-        for place in self.state.posterior_places.values():
-            if place in rows:
-                places.append((-1, rows[place]))
-                continue
-            if place[0] not in parts:
-                parts[place[0]] = self._segment(place[0])
-            places.append(place)
-        arrays = {
-            name: np.stack([getattr(parts[part], name)[row] for part, row in places])
-            for name in ("mean", "kappa", "nu", "factor")
-        }
-        return Posterior(structure=self.base.knowledge.posterior.structure, **arrays)
+        wanted = self.state.posterior_places.values()
+        places = [(-1, rows[place]) if place in rows else place for place in wanted]
+        part, row = np.array(places, dtype=np.int64).T
+        numbers = np.unique(part).tolist()
+        for number in numbers:
+            if number not in parts:
+                parts[number] = self._segment(number)
+        if len(numbers) == 1 and np.array_equal(row, np.arange(len(parts[numbers[0]]))):
+            return parts[numbers[0]]
+        joined = Posterior.concatenate([parts[number] for number in numbers])
+        starts = np.cumsum([0, *(len(parts[number]) for number in numbers)])
+        order = starts[np.searchsorted(numbers, part)] + row
+        return joined if np.array_equal(order, np.arange(len(joined))) else joined.take(order)
 
     def _segment(self, number: int) -> Posterior:
+        from vbcgcd.bayes.stacks import FactorStack
+
         if number == self.state.model:
-            return self.base.knowledge.posterior
-        posterior: Posterior = self.content(self.history.commit(number), SEGMENT).posterior
-        return posterior
+            posterior: Posterior = self.base.knowledge.posterior
+        else:
+            posterior = self.content(self.history.commit(number), SEGMENT).posterior
+        if posterior.factor.nbytes <= mapping.LARGE:
+            return posterior
+        stack: Any = FactorStack.of(posterior.factor)  # so that nothing copies it
+        return replace(posterior, factor=stack)
 
 
 def once_per_snapshot(query: Callable[[Snapshot], Answer]) -> Callable[[Snapshot], Answer]:

@@ -317,6 +317,7 @@ class Workspace(ReviewVerbs, NamingVerbs):
     last_command = query(queries.last_command)
     next_redo = query(queries.next_redo)
     changes = query(queries.list_changes)
+    sizes = query(queries.category_sizes)
     count_items = query(queries.count_items)
     count_unassigned = query(queries.count_unassigned)
     unassigned = query(queries.unassigned_items)

@@ -60,3 +60,17 @@ def test_no_sample_is_kept_where_none_is_wanted(tmp_path, blobs):
     workspace = Workspace.init(tmp_path / "w", sample=0, model={"count": "evidence"})
     workspace.learn(blobs.rows, blobs.labels)
     assert workspace.overview().map == ()
+
+
+def test_an_overview_of_some_categories_says_how_many_it_leaves_out(animals):
+    whole, some = animals.overview(), animals.overview(only=[3, 1])
+    assert [view for view in whole.categories if view.info.id in (1, 3)] == list(some.categories)
+    assert (whole.left_out, some.left_out) == (0, 3)
+    assert {item.category for item in some.map} == {1, 3}
+    assert (some.items, some.growth, some.sessions) == (whole.items, whole.growth, whole.sessions)
+
+
+def test_without_a_map_no_positions_are_read(animals):
+    assert animals.overview(n_map=0).map == ()
+    views = zip(animals.overview(n_map=0).categories, animals.overview().categories, strict=True)
+    assert all((a.x, a.y) == (b.x, b.y) for a, b in views)

@@ -274,3 +274,18 @@ def test_a_session_that_only_left_seedlings_or_assigned_nothing_has_a_report(ani
     animals.discover(blobs.probe, n_novel=0)
     found = page(animals, n_items=0)
     assert f"{len(blobs.probe)} items fit no category" in found.text
+
+
+def test_a_page_with_too_many_categories_shows_the_newest_and_largest(animals, tmp_path, monkeypatch):
+    whole = animals.report(tmp_path / "whole.html")
+    monkeypatch.setattr("vbcgcd.workspace.report.MOST", 3)
+    result = animals.report(tmp_path / "some.html")
+    page = (tmp_path / "some.html").read_text(encoding="utf-8")
+    assert result.categories == whole.categories == 5
+    shown = {int(number) for number in re.findall(r'id="c(\d+)"', page)}
+    largest = max(animals.categories()[:3], key=lambda info: (info.size, -info.id))
+    assert shown == {3, 4, largest.id}
+    assert "show the 3 newest and largest categories. 2 others are left out" in page
+    linked = {int(number) for number in re.findall(r'href="#c(\d+)"', page)}
+    assert linked <= shown
+    assert "left out" not in (tmp_path / "whole.html").read_text(encoding="utf-8")

@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 from vbcgcd.discovery.sound import check_knowledge, check_posterior
 from vbcgcd.errors import InputError, reason_of
 from vbcgcd.workspace.imports.shapes import list_of, mapping_of, record, text
+from vbcgcd.workspace.log.blocks import Blocks
 from vbcgcd.workspace.log.commits import SESSIONS, Commit
 from vbcgcd.workspace.log.files import (
+    BLOCKS,
     CORRECTIONS,
     EXCERPTS,
     LESSONS,
@@ -57,6 +59,7 @@ __all__ = ["check_contents"]
 def check_contents(snapshot: Snapshot) -> None:
     """Raise `InputError` unless every file holds what its commit can have written."""
     checks: dict[str, Callable[[Snapshot, Commit], None]] = {
+        BLOCKS: _check_blocks,
         MODEL: _check_model,
         SEGMENT: _check_segment,
         SEEDLINGS: _check_seedlings,
@@ -88,6 +91,16 @@ def _base(snapshot: Snapshot, commit: Commit) -> Any:
     if number is None:
         raise InputError("there is no model before it")
     return snapshot.content(snapshot.history.commit(number), MODEL)
+
+
+def _check_blocks(snapshot: Snapshot, commit: Commit) -> None:
+    """Digests of parts that are not those of the file would stop the owner later."""
+    for name in Blocks.read(snapshot.store.file(commit, BLOCKS)).digests:
+        if name not in commit.files:
+            raise InputError(f"it has digests of {name}, which is not there")
+        _, check = snapshot.store.opened(commit, name)
+        assert check is not None
+        check(0, commit.files[name].bytes)
 
 
 def _check_model(snapshot: Snapshot, commit: Commit) -> None:

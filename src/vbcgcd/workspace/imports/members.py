@@ -8,6 +8,7 @@ import zipfile
 from vbcgcd.errors import InputError
 from vbcgcd.workspace.log.commits import ABOUT, COMMITS, HEAD, RECORD
 from vbcgcd.workspace.log.files import (
+    BLOCKS,
     CORRECTIONS,
     EXCERPTS,
     LESSONS,
@@ -20,7 +21,7 @@ from vbcgcd.workspace.log.files import (
 )
 
 #: Files that a commit can have.
-FILES = frozenset({TABLE, SAMPLE, EXCERPTS, MODEL, SEGMENT, SEEDLINGS, LESSONS, CORRECTIONS, TRACES})
+FILES = frozenset({TABLE, SAMPLE, EXCERPTS, MODEL, SEGMENT, SEEDLINGS, LESSONS, CORRECTIONS, TRACES, BLOCKS})
 #: Bytes of the largest record, and of the two small files beside the commits.
 LARGEST_RECORD, LARGEST_NOTE = 2**26, 2**16
 #: Commits of the longest history.

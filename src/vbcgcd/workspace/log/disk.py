@@ -7,7 +7,7 @@ import errno
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -106,21 +106,22 @@ def make_folder(path: Path) -> None:
     os.mkdir(path, 0o700)
 
 
-def write_synced(path: Path, data: bytes, *, sync: bool = True) -> None:
+def write_synced(path: Path, data: bytes | Iterable[bytes | memoryview], *, sync: bool = True) -> None:
     """Write a file that does not exist yet, readable by its owner alone; it is on the disk when this returns.
 
     Parameters
     ----------
     path : Path
-    data : bytes
+    data : bytes or iterable of bytes
     sync : bool
         False for what can be made again: nobody waits for the disk.
     """
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(handle, rest) :]
+        for part in (data,) if isinstance(data, bytes) else data:
+            rest = memoryview(part)
+            while rest:
+                rest = rest[os.write(handle, rest) :]
         if sync:
             os.fsync(handle)
     finally:

@@ -6,7 +6,7 @@ A value written to a commit and the same value read from it are equal, so nothin
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.archive import archive_bytes, read_archive
+from vbcgcd.archive import archive_bytes, archive_parts, read_archive
+from vbcgcd.mapped import Check
 from vbcgcd.workspace.log.disk import to_json
 from vbcgcd.workspace.log.lessons import Corrections, SessionLessons
 from vbcgcd.workspace.log.parquet import check_pyarrow, numbers_of, parquet_bytes, parquet_columns
@@ -32,6 +33,10 @@ MODEL, SEGMENT = "model.safetensors", "posteriors.safetensors"
 SEEDLINGS = "seedlings.safetensors"
 LESSONS, CORRECTIONS = "lessons.parquet", "corrections.safetensors"
 TRACES = "traces.safetensors"
+#: Digests of the parts of large files; see `vbcgcd.workspace.log.blocks`.
+BLOCKS = "blocks.safetensors"
+#: Files of which a part can be checked and read alone.
+IN_PARTS = frozenset({MODEL, SEGMENT})
 #: Files that only a report or a review shows: without them every answer is the same.
 DECORATIVE = frozenset({SAMPLE, EXCERPTS, TRACES})
 #: What stands for the category of an item that has none.
@@ -44,9 +49,11 @@ SEEDLINGS_KIND, SEEDLINGS_VERSION = "vbcgcd-seedlings", 1
 TRACES_KIND, TRACES_VERSION = "vbcgcd-traces", 1
 
 __all__ = [
+    "BLOCKS",
     "CORRECTIONS",
     "DECORATIVE",
     "EXCERPTS",
+    "IN_PARTS",
     "LESSONS",
     "MODEL",
     "SAMPLE",
@@ -200,18 +207,22 @@ class Segment:
 
     def as_bytes(self) -> bytes:
         """A safetensors archive."""
-        part = self.posterior
-        arrays = {"mean": part.mean, "kappa": part.kappa, "nu": part.nu, "factor": part.factor}
-        values = {"ids": list(self.ids), "structure": part.structure}
-        return archive_bytes(SEGMENT_KIND, SEGMENT_VERSION, arrays, values)
+        return b"".join(self.as_parts())
+
+    def as_parts(self) -> Iterator[bytes | memoryview]:
+        """`as_bytes`, piece by piece."""
+        from vbcgcd.discovery.model_file import posterior_arrays
+
+        values = {"ids": list(self.ids), "structure": self.posterior.structure}
+        return archive_parts(SEGMENT_KIND, SEGMENT_VERSION, posterior_arrays(self.posterior), values)
 
     @classmethod
-    def read(cls, path: Path) -> Segment:
-        """From a file that holds `as_bytes`."""
-        from vbcgcd.bayes import Posterior
+    def read(cls, path: Path, check: Check | None = None) -> Segment:
+        """From a file that holds `as_bytes`; factors stay in it if they are large."""
+        from vbcgcd.discovery.model_file import posterior_from_arrays
 
-        arrays, values = read_archive(path, SEGMENT_KIND, SEGMENT_VERSION)
-        return cls(Posterior(structure=values["structure"], **arrays), tuple(values["ids"]))
+        arrays, values = read_archive(path, SEGMENT_KIND, SEGMENT_VERSION, mapped=("factor",), check=check)
+        return cls(posterior_from_arrays(arrays, values["structure"]), tuple(values["ids"]))
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,7 +303,11 @@ class BaseModel:
 
     def as_bytes(self) -> bytes:
         """A safetensors archive."""
-        from vbcgcd.discovery.knowledge import model_bytes
+        return b"".join(self.as_parts())
+
+    def as_parts(self) -> Iterator[bytes | memoryview]:
+        """`as_bytes`, piece by piece."""
+        from vbcgcd.discovery.model_file import model_parts
 
         values = {
             "params": asdict(self.options),
@@ -302,15 +317,15 @@ class BaseModel:
             "feature_names": [],
         }
         births = np.zeros(len(self.ids), dtype=np.int64)
-        return model_bytes(self.knowledge, np.array(self.ids), births, values)
+        return model_parts(self.knowledge, np.array(self.ids), births, values)
 
     @classmethod
-    def read(cls, path: Path) -> BaseModel:
-        """From a file that holds `as_bytes`."""
-        from vbcgcd.discovery.knowledge import read_model
+    def read(cls, path: Path, check: Check | None = None) -> BaseModel:
+        """From a file that holds `as_bytes`; factors stay in it if they are large."""
+        from vbcgcd.discovery.model_file import read_model
         from vbcgcd.discovery.options import Options
 
-        knowledge, classes, _, values = read_model(path)
+        knowledge, classes, _, values = read_model(path, mapped=True, check=check)
         return cls(knowledge, tuple(classes.tolist()), Options(**values["params"]), values["n_features"])
 
 
@@ -318,15 +333,26 @@ _READERS = {
     TABLE: Assignments.read,
     SAMPLE: Sample.read,
     EXCERPTS: Excerpts.read,
-    SEGMENT: Segment.read,
     SEEDLINGS: SeedlingBed.read,
-    MODEL: BaseModel.read,
     LESSONS: SessionLessons.read,
     CORRECTIONS: Corrections.read,
     TRACES: SessionTraces.read,
 }
 
 
-def read_content(path: Path) -> Any:
-    """The value in a file of a commit, by the file's name."""
+#: What may be read in parts, each of them checked.
+_LARGE_READERS = {SEGMENT: Segment.read, MODEL: BaseModel.read}
+
+
+def read_content(path: Path, check: Check | None = None) -> Any:
+    """The value in a file of a commit, by the file's name.
+
+    Parameters
+    ----------
+    path : Path
+    check : callable, optional
+        Called before a part of the file is used, where the file as a whole has not been checked.
+    """
+    if path.name in _LARGE_READERS:
+        return _LARGE_READERS[path.name](path, check)
     return _READERS[path.name](path)

@@ -31,6 +31,7 @@ import vbcgcd
 from vbcgcd.errors import DiskError, InputError, MissingFileError, WorkspaceDamaged, WorkspaceWarning
 from vbcgcd.workspace.log import writing
 from vbcgcd.workspace.log.asides import SET_ASIDE
+from vbcgcd.workspace.log.blocks import BlockCheck, Blocks
 from vbcgcd.workspace.log.commits import (
     ABOUT,
     COMMITS,
@@ -56,7 +57,7 @@ from vbcgcd.workspace.log.disk import (
     unreadable,
     write_synced,
 )
-from vbcgcd.workspace.log.files import DECORATIVE
+from vbcgcd.workspace.log.files import BLOCKS, DECORATIVE, IN_PARTS
 from vbcgcd.workspace.log.folder import build_folder, open_created
 from vbcgcd.workspace.log.head import NOTHING, Head, read_head
 from vbcgcd.workspace.log.lock import WriteLock
@@ -205,6 +206,16 @@ class Store:
                 raise WorkspaceDamaged(f"{path} was changed after it was written; {RESTORE}.")
             self._checked.add((path, sha256))
         return path
+
+    def opened(self, commit: Commit, name: str) -> tuple[Path, BlockCheck | None]:
+        """Path of a file of a commit; its content checked, or what checks the parts of a large one."""
+        if name not in IN_PARTS or BLOCKS not in commit.files:
+            return self.file(commit, name), None
+        digests = Blocks.read(self.file(commit, BLOCKS)).digests
+        if name not in digests:
+            return self.file(commit, name), None
+        path = self.folder(commit.number) / name
+        return path, BlockCheck(path, commit.files[name], digests[name])
 
     def verify(self) -> int:
         """Check every byte of every commit; returns the number of files.

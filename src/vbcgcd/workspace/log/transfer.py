@@ -39,7 +39,7 @@ def export_to(store: Store, path: Path) -> ExportResult:
             folder = store.folder(commit.number)
             for name in (RECORD, *commit.files):
                 source = folder / name if name == RECORD else store.file(commit, name)
-                _add(archive, f"{COMMITS}/{folder.name}/{name}", source.read_bytes())
+                _add_file(archive, f"{COMMITS}/{folder.name}/{name}", source)
     return ExportResult(str(path), len(commits), path.stat().st_size)
 
 
@@ -79,6 +79,15 @@ def import_from(
 
 def _add(archive: zipfile.ZipFile, name: str, data: bytes) -> None:
     archive.writestr(zipfile.ZipInfo(name), data)  # with a fixed date: equal workspaces give equal files
+
+
+def _add_file(archive: zipfile.ZipFile, name: str, path: Path) -> None:
+    """The same for a file, which is never held whole."""
+    info = zipfile.ZipInfo(name)
+    with path.open("rb") as source:
+        info.file_size = os.fstat(source.fileno()).st_size
+        with archive.open(info, "w") as out:
+            shutil.copyfileobj(source, out, 2**20)
 
 
 def _extract(archive: zipfile.ZipFile, folder: Path, file: Path) -> None:

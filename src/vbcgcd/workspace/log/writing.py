@@ -23,7 +23,8 @@ import vbcgcd
 from vbcgcd.archive import folder_sync, sync_folder
 from vbcgcd.errors import DiskError, VbcgcdError, WorkspaceBusy
 from vbcgcd.workspace.log.asides import aside_name, remove, set_aside, sweep
-from vbcgcd.workspace.log.commits import COMMITS, HEAD, RECORD, Commit, Draft, FileMark, summary_of
+from vbcgcd.workspace.log.blocks import write_contents
+from vbcgcd.workspace.log.commits import COMMITS, HEAD, RECORD, Commit, Draft, summary_of
 from vbcgcd.workspace.log.disk import digest, disk_errors, exists, make_folder, to_json, write_synced
 from vbcgcd.workspace.log.head import NOTHING, Head
 from vbcgcd.workspace.log.lock import WriteLock
@@ -94,11 +95,7 @@ def replace_file(path: Path, data: bytes) -> None:
 def _write_aside(aside: Path, parent: Head, draft: Draft) -> tuple[Commit, Head]:
     """All files of a commit, synced; its record and the HEAD that will name it."""
     make_folder(aside)
-    marks = {}
-    for name, content in draft.files.items():
-        data = content.as_bytes()
-        write_synced(aside / name, data)
-        marks[name] = FileMark(len(data), digest(data))
+    marks = write_contents(aside, draft.files)
     commit = Commit(
         parent.number + 1,
         draft.command,

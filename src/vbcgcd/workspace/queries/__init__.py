@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from vbcgcd.lazy import lazy_names
 from vbcgcd.workspace.queries.categories import (
+    category_sizes,
     count_items,
     get_category,
     list_categories,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vbcgcd.workspace.queries.predictions import explain, predict
 
 __all__ = [
+    "category_sizes",
     "count_items",
     "count_unassigned",
     "explain",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,8 @@ Array = NDArray[Any]
 
 #: How many categories an error suggests, and how similar their names must be (0 to 1).
 SUGGESTIONS, SIMILAR = 3, 0.6
+#: Pairs of means up to which they are compared in double precision, and pairs compared at a time.
+EXACT_PAIRS, BLOCK_PAIRS = 2**22, 2**23
 
 __all__ = [
     "category_sizes",
@@ -129,15 +131,15 @@ def _live(snapshot: Snapshot, n_samples: int, texts: bool, ids: Collection[int])
 
     knowledge, live, sizes = snapshot.knowledge, snapshot.state.live, category_sizes(snapshot)
     posterior = knowledge.posterior
-    nearest, distance = nearest_means(posterior.mean)
+    rows = [row for row, category in enumerate(live) if category.id in ids]
+    nearest, distance = nearest_means(posterior.mean, rows)
     volume, spread = posterior.log_det_covariance, deviation(knowledge.prior, posterior)
     labelled = labelled_items(snapshot)
     infos = []
-    for row, category in enumerate(live):
-        if category.id not in ids:
-            continue
+    for place, row in enumerate(rows):
+        category = live[row]
         samples = typical_samples(snapshot, category.id, n_samples, texts=texts)
-        near = None if nearest[row] < 0 else live[nearest[row]]
+        near = None if nearest[place] < 0 else live[nearest[place]]
         infos.append(
             _info(
                 category,
@@ -147,7 +149,7 @@ def _live(snapshot: Snapshot, n_samples: int, texts: bool, ids: Collection[int])
                 log_volume=float(volume[row]),
                 nearest=None if near is None else near.id,
                 nearest_name="" if near is None else near.name,
-                nearest_distance=None if near is None else float(distance[row]),
+                nearest_distance=None if near is None else float(distance[place]),
                 samples=samples.references,
                 sample_texts=samples.texts,
                 sample_sources=samples.sources,
@@ -172,16 +174,31 @@ def _info(category: Category, size: int, **further: Any) -> CategoryInfo:
     )
 
 
-def nearest_means(means: Array) -> tuple[Array, Array]:
-    """Position of the nearest other mean (-1 for none) and its distance, arrays (K,)."""
-    means = means.astype(np.float64)
+def nearest_means(means: Array, rows: Sequence[int] | None = None) -> tuple[Array, Array]:
+    """Position of the nearest other mean (-1 for none) and its distance, arrays (K,) or (len(rows),).
+
+    Parameters
+    ----------
+    means : array (K, D)
+    rows : sequence of int, optional
+        Those of which the nearest other one is sought; all by default.
+    """
+    chosen = np.arange(len(means)) if rows is None else np.asarray(rows, dtype=np.int64)
     if len(means) < 2:
-        return np.full(len(means), -1), np.full(len(means), np.nan)
-    squares = (means**2).sum(axis=1)
-    distance = squares[:, None] + squares - 2 * means @ means.T
-    np.fill_diagonal(distance, np.inf)
-    nearest = distance.argmin(axis=1)
-    return nearest, np.sqrt(np.maximum(distance[np.arange(len(means)), nearest], 0.0))
+        return np.full(len(chosen), -1), np.full(len(chosen), np.nan)
+    if len(means) * len(chosen) <= EXACT_PAIRS:
+        means = means.astype(np.float64)
+    half_squares = 0.5 * np.einsum("kd,kd->k", means, means)
+    nearest = np.empty(len(chosen), dtype=np.int64)
+    block = max(BLOCK_PAIRS // len(means), 1)
+    for start in range(0, len(chosen), block):
+        part = chosen[start : start + block]
+        # Half the squared distance, without what is the same for all others.
+        distance = half_squares - means[part] @ means.T
+        distance[np.arange(len(part)), part] = np.inf
+        nearest[start : start + block] = distance.argmin(axis=1)
+    gap = means[chosen].astype(np.float64) - means[nearest]
+    return nearest, np.sqrt(np.einsum("kd,kd->k", gap, gap))
 
 
 def find_category(state: State, key: Key, *, retired: bool = False) -> Category:
@@ -230,8 +247,10 @@ def find_category(state: State, key: Key, *, retired: bool = False) -> Category:
 
 def _named(state: State, text: str) -> Category | None:
     """The live category with this name, however its accents are written."""
-    exact = next((category for category in state.live if category.name == text), None)
-    return exact or next((c for c in state.live if normalised(c.name) == normalised(text)), None)
+    live = state.live
+    exact = next((category for category in live if category.name == text), None)
+    wanted = normalised(text)
+    return exact or next((c for c in live if normalised(c.name) == wanted), None)
 
 
 def describe(category: Category) -> str:

@@ -78,7 +78,8 @@ def chart(snapshot: Snapshot) -> Chart:
 def principal_axes(means: Array) -> tuple[Array, Array]:
     """Centre (s,) and the two principal axes (s, 2) of the means (K, s)."""
     center = means.mean(axis=0)
-    _, _, axes = np.linalg.svd(means - center, full_matrices=True)
+    # All axes take the full matrices only where means are few; one of them is (K, K).
+    _, _, axes = np.linalg.svd(means - center, full_matrices=len(means) <= means.shape[1])
     axes = axes[:2] * np.sign(axes[:2][np.arange(len(axes[:2])), np.abs(axes[:2]).argmax(axis=1)])[:, None]
     padded = np.zeros((2, means.shape[1]))
     padded[: len(axes)] = axes

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -40,7 +41,9 @@ def remembered_columns(snapshot: Snapshot) -> dict[str, Any]:
     return {name: column for name, column in columns.items() if column is not None}
 
 
-def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Overview:
+def overview(
+    snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000, only: Collection[int] | None = None
+) -> Overview:
     """All that a report needs: sessions, categories with their items, a map, and the last changes.
 
     Parameters
@@ -50,21 +53,26 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
         Typical and doubtful items of each category.
     n_map : int
         Items on the map.
+    only : collection of int, optional
+        Ids of live categories; no other is among those of the overview.
     """
-    infos = list_categories(snapshot, n_samples=n_items, retired=True)
-    positions, map_items = _map(snapshot, n_map)
+    ids = set(snapshot.state.ids if only is None else only)
+    gone = (category.id for category in snapshot.state.categories.values() if not category.live)
+    infos = list_categories(snapshot, n_samples=n_items, retired=True, only={*ids, *gone})
+    positions, map_items = _map(snapshot, n_map, ids)
     excerpts = stored_excerpts(snapshot)
     views = tuple(
         CategoryView(
             info,
-            float(positions[row, 0]),
-            float(positions[row, 1]),
+            positions[info.id][0],
+            positions[info.id][1],
             items_by_session(snapshot, info.id),
             queries.typical_items(snapshot, info.id, n_items),
             queries.doubtful_items(snapshot, info.id, n_items),
             tuple(excerpts.get(info.id, ())),
         )
-        for row, info in enumerate(info for info in infos if info.status == "live")
+        for info in infos
+        if info.status == "live"
     )
     about, state = snapshot.store.about, snapshot.state
     return Overview(
@@ -85,6 +93,7 @@ def overview(snapshot: Snapshot, *, n_items: int = 5, n_map: int = 2000) -> Over
         unassigned=queries.count_unassigned(snapshot),
         unassigned_items=queries.unassigned_items(snapshot, UNASSIGNED_ITEMS * n_items),
         seedlings=sessions.list_seedlings(snapshot),
+        left_out=len(state.ids) - len(views),
     )
 
 
@@ -93,15 +102,20 @@ def _bytes(commit: Commit) -> int:
     return sum(mark.bytes for mark in commit.files.values()) + commit.record_bytes
 
 
-def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
-    """Positions of the live categories (K, 2), and of a sample of their items."""
+def _map(
+    snapshot: Snapshot, n_map: int, ids: Collection[int]
+) -> tuple[dict[int, list[float]], tuple[MapItem, ...]]:
+    """Positions of the live categories by id, and of a sample of the items of some of them."""
     state = snapshot.state
     if not state.ids:
-        return np.empty((0, 2)), ()
+        return {}, ()
     means = snapshot.knowledge.posterior.mean[:, :SKETCH].astype(np.float64)
     center, axes = principal_axes(means)
+    positions = dict(zip(state.ids, ((means - center) @ axes).tolist(), strict=True))
+    if n_map == 0:  # no positions of items need be read
+        return positions, ()
     placed, sessions_of = queries.placed_items(snapshot), queries.session_of_commit(snapshot)
-    shown = np.flatnonzero(np.isin(placed.category, state.ids))
+    shown = np.flatnonzero(np.isin(placed.category, list(ids)))
     if len(shown) > n_map:
         shown = shown[np.sort(np.random.default_rng(0).permutation(len(shown))[:n_map])]
     items = tuple(
@@ -114,4 +128,4 @@ def _map(snapshot: Snapshot, n_map: int) -> tuple[Array, tuple[MapItem, ...]]:
         )
         for i, (x, y) in zip(shown, (placed.sketch[shown] - center) @ axes if len(shown) else (), strict=True)
     )
-    return (means - center) @ axes, items
+    return positions, items

@@ -9,11 +9,19 @@ from typing import Any
 from vbcgcd.archive import atomic_file
 from vbcgcd.checks import check_number
 from vbcgcd.errors import DiskError, InputError
-from vbcgcd.workspace.queries import item_contents, labelled_sessions, overview
+from vbcgcd.workspace.queries import (
+    category_sizes,
+    item_contents,
+    labelled_sessions,
+    list_entries,
+    overview,
+)
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.values import ReportResult
 
 ENDINGS = (".html", ".htm")
+#: Categories with a card: a browser takes seconds to lay out more of them.
+MOST = 1000
 
 __all__ = ["write_report"]
 
@@ -56,13 +64,14 @@ def write_report(
         raise InputError(f"A report's file name must end in {' or '.join(ENDINGS)}, got {target.name!r}.")
     snapshot.store.check_target(target)
     heading = _check_title(title, snapshot.store.path)
-    summary = overview(snapshot, n_items=n_items, n_map=n_map)
+    summary = overview(snapshot, n_items=n_items, n_map=n_map, only=_shown(snapshot))
     content = Content(
         summary,
         lambda item: item_contents(snapshot, [item], sources=items)[0],
         labelled_sessions(snapshot),
         snapshot.state.resolve,
         n_items,
+        list_entries(snapshot, retired=True),
     )
     page = render(content, title=heading).encode("utf-8", "replace")
     try:
@@ -70,7 +79,15 @@ def write_report(
             out.write(page)
     except OSError as error:
         raise DiskError.writing(target, error) from None
-    return ReportResult(str(target), len(page), len(summary.categories), len(summary.sessions))
+    n_categories = len(summary.categories) + summary.left_out
+    return ReportResult(str(target), len(page), n_categories, len(summary.sessions))
+
+
+def _shown(snapshot: Snapshot) -> list[int]:
+    """The categories that have a card: the newest and, of those of one session, the largest."""
+    sizes = category_sizes(snapshot)
+    order = sorted(snapshot.state.live, key=lambda c: (-c.birth, -sizes.get(c.id, 0), c.id))
+    return [category.id for category in order[:MOST]]
 
 
 def _check_title(title: Any, workspace: Path) -> str:

@@ -11,6 +11,7 @@ from markupsafe import Markup
 
 from vbcgcd.record import SessionRecord
 from vbcgcd.words import NAMED_BY, source_name
+from vbcgcd.workspace.history import Category
 from vbcgcd.workspace.log.files import UNASSIGNED
 from vbcgcd.workspace.report.charts import Spread, sparkline
 from vbcgcd.workspace.values import CategoryInfo, CategoryView, ItemContent, ItemInfo, Overview
@@ -85,6 +86,8 @@ class Content:
         The category that a merged one became.
     n_items : int
         Items of each kind on a card.
+    entries : sequence of Category, optional
+        All categories, where the overview has only some.
     """
 
     def __init__(
@@ -94,13 +97,14 @@ class Content:
         labelled: frozenset[int],
         resolve: Callable[[int], int],
         n_items: int,
+        entries: Sequence[Category] = (),
     ) -> None:
         self.overview, self.show, self.labelled, self.resolve = overview, show, labelled, resolve
         self.n_items = n_items
         self.classes, self.legend = birth_colours(view.info.birth for view in overview.categories)
-        self.names: Mapping[int, str] = {
-            info.id: info.name for info in (*(v.info for v in overview.categories), *overview.retired)
-        }
+        shown = [view.info for view in overview.categories]
+        self.entries: Sequence[Category | CategoryInfo] = entries or (*shown, *overview.retired)
+        self.names: Mapping[int, str] = {entry.id: entry.name for entry in self.entries}
         self.live = frozenset(view.info.id for view in overview.categories)
         self.grown: Mapping[int, int] = {
             category: since for session in overview.sessions for category, since in session.grown.items()
@@ -139,8 +143,9 @@ class Content:
 
     def counts(self) -> tuple[int, int]:
         """Live categories: labelled, and discovered."""
-        n = sum(card.labelled for card in self.cards.values())
-        return n, len(self.cards) - n
+        live = [entry for entry in self.entries if entry.status == "live"]
+        n = sum(entry.birth in self.labelled for entry in live)
+        return n, len(live) - n
 
     def spreads(self) -> list[Spread]:
         """The spread of each live category."""

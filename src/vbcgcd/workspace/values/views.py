@@ -340,6 +340,8 @@ class Overview(Result):
         The most novel of them.
     seedlings : tuple of SeedlingInfo
         The largest first.
+    left_out : int
+        Live categories that are not among ``categories``, because only some were asked for.
 
     Examples
     --------
@@ -369,6 +371,7 @@ class Overview(Result):
     unassigned: int
     unassigned_items: tuple[ItemInfo, ...]
     seedlings: tuple[SeedlingInfo, ...]
+    left_out: int = 0
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ import pytest
 
 from vbcgcd import CategoryDiscoverer, InputError
 from vbcgcd.archive import read_archive, write_archive
-from vbcgcd.discovery.knowledge import KIND, VERSION, read_model, write_model
+from vbcgcd.discovery.model_file import KIND, VERSION, read_model, write_model
 
 CLASSES = {
     "int": np.arange(6),
