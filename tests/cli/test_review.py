@@ -72,6 +72,11 @@ def test_accept_and_what_it_made_of_the_question(run):
     assert "was merged into" in run("dismiss", "same-4-5", code=2)
 
 
+def test_a_number_settles_nothing(run):
+    for word in ("accept", "dismiss"):
+        assert "settle a question by its id. Number 1 is" in " ".join(run(word, "1", code=2).split())
+
+
 def test_dismiss_is_remembered_until_it_is_undone(run):
     assert "Dismissed same-4-5" in run("dismiss", "same-4-5")
     assert values(run, "--kind", "same")["questions"] == []

@@ -149,6 +149,20 @@ def test_the_strength_is_chosen_by_the_rule_that_is_named(small):
     assert strength(prior_strength="weakest")[0] == 12.0
 
 
+def test_the_temperature_is_calibrated_against_all_categories(small, monkeypatch):
+    seen = []
+    exact = base.left_out_temperature
+
+    def spy(prior, statistics, left_out, predictive):
+        seen.append(len(statistics))
+        return exact(prior, statistics, left_out, predictive)
+
+    monkeypatch.setattr(base, "left_out_temperature", spy)
+    monkeypatch.setattr(base, "CALIBRATION_CATEGORIES", 3)
+    CategoryDiscoverer(n_components=8).fit(small.rows, small.labels)
+    assert seen == [6]  # and not the three that the strength of the prior is chosen on
+
+
 def test_at_most_so_many_are_chosen_evenly():
     np.testing.assert_array_equal(base._spread_out(np.arange(5), 5), np.arange(5))
     np.testing.assert_array_equal(base._spread_out(np.arange(5), 9), np.arange(5))

@@ -93,6 +93,17 @@ def test_the_paper_works_from_start_to_end(small, tmp_path):
     np.testing.assert_array_equal(loaded.predict(small.batch), model.predict(small.batch))
 
 
+@pytest.mark.parametrize("scale", [1.0, 1e3])
+def test_the_prior_of_the_paper_is_standard_normal_beside_rows_of_unit_variance(small, scale):
+    rows = scale * small.rows
+    model = CategoryDiscoverer.paper().fit(rows, small.labels)
+    assert model.prior_.variance == 1.0
+    varies = rows.std(axis=0) > 0
+    unit = (rows - rows.mean(axis=0))[:, varies] / rows[:, varies].std(axis=0)
+    reduced = model.reducer_.transform(rows)  # a rotation of these
+    np.testing.assert_allclose((reduced**2).sum(axis=1), (unit**2).sum(axis=1), rtol=0.01)
+
+
 def test_options_of_the_paper_can_be_overridden():
     assert CategoryDiscoverer.paper(whiten=True, random_state=7).get_params() == {
         **CategoryDiscoverer.paper().get_params(),

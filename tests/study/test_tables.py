@@ -138,6 +138,9 @@ def test_sessions_of_many_methods_show_all_alone():
 def test_the_supervised_bound_of_forgetting(two):
     table = tables("forgetting", two)[("method", "M_f", "M_d")]
     assert table.rows[1] == ("ours, supervised bound", "10.00 ± 0.00", "85.00 ± 0.00")
+    assert table.rows[2][0] == "ours, two-part bound"
+    assert table.rows[2][1] == table.rows[1][1]
+    assert table.rows[2][2] != table.rows[1][2]  # all later classes at once, not the mean of the sessions
 
 
 def test_cost_is_relative_to_ours(two):

@@ -118,3 +118,18 @@ def words(tmp_path, monkeypatch):
     """An embedder of texts, and no cache outside the test."""
     monkeypatch.setenv("VBCGCD_CACHE", str(tmp_path / "cache"))
     return WordEmbedder(["card", "table", "weather", "music", "flight", "rain"])
+
+
+class ColourEmbedder:
+    """Pictures to vectors: their mean colour."""
+
+    name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
+
+    def embed(self, items):
+        return np.array([np.asarray(item, dtype=float).mean(axis=(0, 1)) for item in items])
+
+
+@pytest.fixture
+def colours():
+    """An embedder of pictures."""
+    return ColourEmbedder()

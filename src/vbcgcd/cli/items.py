@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -142,15 +141,7 @@ def move(
 
     Example: vbcgcd items move --where category=75 --where text~stolen --to 'stolen card' --new
     """
-    _correct(
-        items,
-        where,
-        workspace,
-        as_json,
-        lambda here, chosen, steps: here.move_items(
-            chosen, to, create=create, embedding_progress=steps.embedding
-        ),
-    )
+    _correct("move_items", items, where, workspace, as_json, to=to, create=create)
 
 
 @app.command()
@@ -162,13 +153,7 @@ def confirm(
 
     Example: vbcgcd items confirm monday.csv:12
     """
-    _correct(
-        items,
-        where,
-        workspace,
-        as_json,
-        lambda here, chosen, steps: here.confirm_items(chosen, embedding_progress=steps.embedding),
-    )
+    _correct("confirm_items", items, where, workspace, as_json)
 
 
 @app.command()
@@ -180,13 +165,7 @@ def reject(
 
     Example: vbcgcd items reject monday.csv:12
     """
-    _correct(
-        items,
-        where,
-        workspace,
-        as_json,
-        lambda here, chosen, steps: here.reject_items(chosen, embedding_progress=steps.embedding),
-    )
+    _correct("reject_items", items, where, workspace, as_json)
 
 
 @app.command()
@@ -200,22 +179,18 @@ def unlabel(
 
     Example: vbcgcd items unlabel monday.csv:12
     """
-    _correct(
-        items,
-        where,
-        workspace,
-        as_json,
-        lambda here, chosen, steps: here.unlabel_items(chosen, embedding_progress=steps.embedding),
-    )
+    _correct("unlabel_items", items, where, workspace, as_json)
 
 
 def _correct(
+    verb: str,
     items: list[str] | None,
     where: list[str] | None,
     workspace: Path | None,
     as_json: bool,
-    act: Callable[[Workspace, Any, Any], ItemsResult],
+    **options: Any,
 ) -> None:
+    """Carry out a method of the workspace on the items that were given, and show what became of them."""
     from vbcgcd.show import items as show
 
     if not items and not where:
@@ -228,6 +203,6 @@ def _correct(
             raise NothingToDo(f"No item meets {' and '.join(where)}.", option="where")
         chosen += found
     with working("correcting") as steps:
-        result = act(here, chosen, steps)
+        result: ItemsResult = getattr(here, verb)(chosen, embedding_progress=steps.embedding, **options)
     following = [f"vbcgcd categories drop {i}" for i in result.emptied]
     finish(result, as_json, lambda: show.correction(result), steps=[*following, "vbcgcd undo"])

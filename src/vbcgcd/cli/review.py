@@ -146,7 +146,6 @@ def accept(
     Example: vbcgcd review accept group-4-17 --to 'stolen card' --new
     """
     here = a.open_workspace(workspace)
-    _check_id(here, question)
     result, page = _accepted(here, question, to, create, without or [])
     finish(result, as_json, lambda: page, steps=["vbcgcd review", "vbcgcd undo"])
 
@@ -163,21 +162,9 @@ def dismiss(question: Settled, workspace: a.Place = None, as_json: AsJson = Fals
     from rich.text import Text
 
     here = a.open_workspace(workspace)
-    _check_id(here, question)
     result = here.dismiss(question)
     text = Text(f"Dismissed {result.question}: {result.title}")
     finish(result, as_json, lambda: text, steps=["vbcgcd review", "vbcgcd undo"])
-
-
-def _check_id(here: Workspace, question: str) -> None:
-    """Places in the list change with every answer, so a number could settle another question."""
-    if question.strip().isdigit():
-        asked = here.question(question, examples=0)
-        raise InputError(
-            f"Numbers change with every answer; settle a question by its id. Number {question} is {asked.id} "
-            f"now: {asked.title}",
-            option="question",
-        )
 
 
 def _accepted(

@@ -74,41 +74,11 @@ __all__ = [
     "Workspace",
 ]
 
-__getattr__, __dir__ = lazy_names(
-    __name__,
-    {
-        "vbcgcd.record": ("SessionRecord",),
-        "vbcgcd.workspace.snapshot": ("Category", "Snapshot"),
-        "vbcgcd.workspace.values": (
-            "Candidate",
-            "CategoryCount",
-            "CategoryInfo",
-            "CategoryResult",
-            "CategoryView",
-            "Changes",
-            "CommandInfo",
-            "ConfigResult",
-            "DismissResult",
-            "Explanation",
-            "ExportResult",
-            "ItemChange",
-            "ItemContent",
-            "ItemInfo",
-            "ItemsResult",
-            "MapItem",
-            "NameProposal",
-            "NameSuggestion",
-            "Overview",
-            "Predictions",
-            "Question",
-            "RepairResult",
-            "ReportResult",
-            "Review",
-            "SeedlingInfo",
-            "Side",
-            "SourceInfo",
-            "UndoResult",
-        ),
-        "vbcgcd.workspace.workspace": ("Workspace",),
-    },
-)
+_HOMES = {
+    "vbcgcd.record": ("SessionRecord",),
+    "vbcgcd.workspace.snapshot": ("Category", "Snapshot"),
+    "vbcgcd.workspace.workspace": ("Workspace",),
+}
+_values = sorted(set(__all__).difference(*_HOMES.values()))
+
+__getattr__, __dir__ = lazy_names(__name__, {**_HOMES, "vbcgcd.workspace.values": tuple(_values)})

@@ -9,7 +9,7 @@ from vbcgcd.errors import InputError
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Progress
 from vbcgcd.workspace.category_verbs import CategoryVerbs
-from vbcgcd.workspace.queries.review import find_question, review
+from vbcgcd.workspace.queries.review import find_question, question_to_settle, review
 from vbcgcd.workspace.snapshot import Key
 from vbcgcd.workspace.values import CategoryResult, ItemsResult
 from vbcgcd.workspace.values.questions import DismissResult, Question
@@ -20,7 +20,7 @@ __all__ = ["ReviewVerbs"]
 class ReviewVerbs(CategoryVerbs):
     """List what is worth a person's minute, and settle it: each answer is one commit that `undo` takes back.
 
-    A question is given by its id, which lasts, or by its place in the list.
+    `question` takes the id of a question, which lasts, or its place in the list; answers take the id alone.
     """
 
     review = query(review)
@@ -28,7 +28,7 @@ class ReviewVerbs(CategoryVerbs):
 
     def accept(
         self,
-        question: str | int,
+        question: str,
         *,
         to: Key | None = None,
         create: bool = False,
@@ -40,7 +40,8 @@ class ReviewVerbs(CategoryVerbs):
 
         Parameters
         ----------
-        question : str or int
+        question : str
+            Its id.
         to : int or str, optional
             For questions about items: the category that they belong to. By default odd items are rejected, an
             item to be labelled is confirmed where it is, and unassigned items go to the category that they
@@ -55,10 +56,10 @@ class ReviewVerbs(CategoryVerbs):
         Raises
         ------
         InputError
-            The question is not open any more; the message says what has changed.
+            The question is not open any more, or a place of the list was given; the message says what to do.
         """
         now = self.snapshot()
-        asked = find_question(now, question, examples=0)
+        asked = question_to_settle(now, question)
         _check_answer(asked, to, without)
         chosen = [item for place, item in enumerate(asked.items, start=1) if place not in without]
         given: dict[str, Any] = {"data": data, "embedding_progress": embedding_progress}
@@ -76,12 +77,12 @@ class ReviewVerbs(CategoryVerbs):
             return self.reject_items(chosen, **given)
         return self.confirm_items(chosen, **given)
 
-    def dismiss(self, question: str | int) -> DismissResult:
-        """Do not ask a question again, unless its evidence changes clearly."""
+    def dismiss(self, question: str) -> DismissResult:
+        """Do not ask the question with this id again, unless its evidence changes clearly."""
         from vbcgcd.workspace.commands.review import dismiss_draft, dismiss_result
 
         with self._writing("dismiss") as now:
-            asked = find_question(now, question, examples=0)
+            asked = question_to_settle(now, question)
             return dismiss_result(self._commit(dismiss_draft(asked)), asked)
 
 

@@ -107,23 +107,17 @@ def test_novel_texts_are_named_by_their_terms_and_the_user_wins(tmp_path, words)
     assert list(other.categories.values()) == ["songs"]
 
 
-def test_novel_pictures_are_named_by_what_they_are_like(tmp_path, monkeypatch):
+def test_novel_pictures_are_named_by_what_they_are_like(tmp_path, monkeypatch, colours):
     pytest.importorskip("PIL")
     monkeypatch.setenv("VBCGCD_CACHE", str(tmp_path / "cache"))
 
-    class Colours:
-        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
-
-        def embed(self, items):
-            return np.array([np.asarray(item, dtype=float).mean(axis=(0, 1)) for item in items])
-
     rng = np.random.default_rng(0)
 
-    def pictures(colours, n):
-        plain = np.repeat(np.array(colours), n, axis=0)[:, None, None]
+    def pictures(shades, n):
+        plain = np.repeat(np.array(shades), n, axis=0)[:, None, None]
         return np.clip(plain + rng.normal(0, 15, (len(plain), 4, 4, 3)), 0, 255).astype(np.uint8)
 
-    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), model={"count": "evidence"})
+    workspace = Workspace.init(tmp_path / "w", embedder=colours, model={"count": "evidence"})
     known = [[200, 40, 40], [40, 200, 40], [40, 40, 200]]
     workspace.learn(pictures(known, 12), np.repeat(["red", "green", "blue"], 12))
     found = workspace.discover(pictures([[200, 160, 40], [40, 40, 200]], 12), n_novel=1)

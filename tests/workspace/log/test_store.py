@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from notes import Text, note, three_notes
 
 from vbcgcd.errors import (
     DiskError,
@@ -20,13 +21,6 @@ from vbcgcd.workspace.log.disk import digest
 from vbcgcd.workspace.log.store import NOTHING, Store
 
 
-class Text(str):
-    """A file's content."""
-
-    def as_bytes(self):
-        return self.encode()
-
-
 class Failing:
     """A content that cannot be written."""
 
@@ -40,17 +34,9 @@ class Failing:
 FULL = OSError(28, "No space left on device")
 
 
-def note(text):
-    return Draft("note", changes={"text": text}, files={"a.txt": Text(text)})
-
-
 @pytest.fixture
 def store(tmp_path):
-    made = Store.create(tmp_path / "w", note("one"))
-    for text in ("two", "three"):
-        with made.writer("note"):
-            made.append(note(text), made.head())
-    return made
+    return three_notes(tmp_path / "w")
 
 
 def test_commits_come_back_in_order(store):

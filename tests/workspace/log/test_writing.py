@@ -6,23 +6,12 @@ import shutil
 import stat
 
 import pytest
+from notes import note, three_notes
 
 from vbcgcd.errors import DiskError, WorkspaceBusy, WorkspaceDamaged, WorkspaceWarning
 from vbcgcd.workspace import Workspace
 from vbcgcd.workspace.log import lock, turn
-from vbcgcd.workspace.log.commits import Draft
 from vbcgcd.workspace.log.store import Store
-
-
-class Text(str):
-    """A file's content."""
-
-    def as_bytes(self):
-        return self.encode()
-
-
-def note(text):
-    return Draft("note", changes={"text": text}, files={"a.txt": Text(text)})
 
 
 def texts(store):
@@ -30,12 +19,8 @@ def texts(store):
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    made = Store.create(tmp_path / "w", note("one"))
-    for text in ("two", "three"):
-        with made.writer("note"):
-            made.append(note(text), made.head())
-    return made
+def store(tmp_path):
+    return three_notes(tmp_path / "w")
 
 
 @pytest.fixture

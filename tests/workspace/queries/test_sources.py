@@ -357,20 +357,14 @@ def test_other_rows_of_a_file_are_other_data(tmp_path, words):
     assert caught.value.option == "again"
 
 
-def test_a_folder_is_used_again_once_something_in_it_changed(tmp_path):
+def test_a_folder_is_used_again_once_something_in_it_changed(tmp_path, colours):
     image = pytest.importorskip("PIL.Image")
-
-    class Colours:
-        name, kind, dimension, fingerprint, batch_size = "colours", "image", 3, "colours-1", 64
-
-        def embed(self, items):
-            return np.array([np.asarray(item, dtype=float).mean(axis=(0, 1)) for item in items])
 
     for i in range(12):
         (tmp_path / "data" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
         colour = (9 * i, 200 * (i % 2), 5)
         image.new("RGB", (2, 2), colour).save(tmp_path / "data" / "ab"[i % 2] / f"{i}.png")
-    workspace = Workspace.init(tmp_path / "w", embedder=Colours(), cache=False, model={"count": "evidence"})
+    workspace = Workspace.init(tmp_path / "w", embedder=colours, cache=False, model={"count": "evidence"})
     workspace.learn(tmp_path / "data")
     with pytest.raises(InputError) as caught:
         workspace.learn(str(tmp_path / "data") + "/b/..")

@@ -146,6 +146,17 @@ def test_unknown_questions(pieces, key, message):
     assert pieces.here.last_commit == before
 
 
+@pytest.mark.parametrize("place", ["1", " 1 ", 1])
+def test_answers_take_an_id_and_no_place_of_the_list(pieces, place):
+    before, first = pieces.here.last_commit, pieces.here.question(1).id
+    assert pieces.here.question(place).id == first
+    for act in (pieces.here.accept, pieces.here.dismiss):
+        with pytest.raises(InputError, match=f"by its id. Number .* is {first} now") as caught:
+            act(place)
+        assert caught.value.option == "question"
+    assert pieces.here.last_commit == before
+
+
 def test_bad_answers_change_nothing(pieces):
     label, before = pieces.questions("label")[0].id, pieces.here.last_commit
     with pytest.raises(InputError, match="takes no category"):

@@ -35,7 +35,7 @@ _FINDERS: dict[Kind, Callable[[Snapshot], list[Finding]]] = {
     "stale": find_stale,
 }
 
-__all__ = ["find_question", "findings", "review"]
+__all__ = ["find_question", "findings", "question_to_settle", "review"]
 
 
 def review(
@@ -99,6 +99,25 @@ def find_question(snapshot: Snapshot, key: str | int, *, examples: int = 3, item
     if found is None:
         raise InputError(why_absent(snapshot, text))
     return question_of(snapshot, found, examples=examples, texts=items)
+
+
+def question_to_settle(snapshot: Snapshot, key: str) -> Question:
+    """The open question with this id, without examples, for an answer to it.
+
+    Raises
+    ------
+    InputError
+        There is no such question, it is no longer open, or a place of the list was given: places change with
+        every answer, so that a number could settle another question than the one that was read.
+    """
+    asked = find_question(snapshot, key, examples=0)
+    if asked.id != str(key).strip():
+        raise InputError(
+            f"Numbers change with every answer; settle a question by its id. Number {key} is {asked.id} "
+            f"now: {asked.title}",
+            option="question",
+        )
+    return asked
 
 
 @once_per_snapshot
