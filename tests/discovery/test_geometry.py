@@ -110,6 +110,19 @@ def test_labelled_rows_choose_the_kind(make, kind):
     assert found.margin > 0
 
 
+@pytest.mark.parametrize(("noise", "kind"), [(1.0, "distance"), (3.0, "direction")])
+def test_in_many_dimensions_the_distance_must_be_that_of_a_gaussian(noise, kind):
+    rng, labels = np.random.default_rng(0), np.repeat(np.arange(4), 50)
+    along = np.eye(12)[0] * np.array([3.0, 6.0, 9.0, 12.0])[:, None]
+    rows = noise * (along[labels] + rng.normal(size=(200, 12)))
+    means = np.stack([rows[labels == k].mean(axis=0) for k in range(4)])
+    sizes, left_out = np.bincount(labels).astype(float), LeftOut(rows, labels, 0.0)
+    by_distance = calibrate_geometry(means, sizes, left_out, "distance").geometry
+    # Log-likelihood ratios of unit Gaussians are too large by the variance that the rows really have.
+    assert by_distance.sharpness == pytest.approx(1 / noise**2, rel=0.2)
+    assert calibrate_geometry(means, sizes, left_out).geometry.kind == kind
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("make", [line_of_blobs, rays])
 def test_the_kind_can_be_given(make, kind):

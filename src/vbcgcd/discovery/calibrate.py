@@ -24,6 +24,9 @@ Kind = Literal["direction", "distance"]
 
 #: Up to so many dimensions lengths tell categories apart as well as directions do.
 FEW_DIMENSIONS = 8
+#: The distance is that of a Gaussian, whose sharpness is 1. Below this one its lengths mislead; see
+#: `calibrate_geometry`.
+LEAST_GAUSSIAN = 0.5
 #: Bounds of the mean cosine of two rows of a category.
 COHESION_BOUNDS = (0.01, 0.99)
 #: The margin as a share of the labelled categories' contrast.
@@ -94,6 +97,11 @@ def calibrate_geometry(
 ) -> CalibratedGeometry:
     """Choose kind and sharpness by the leave-one-out cross-entropy of labelled rows.
 
+    Labelled rows alone may speak for distances that are useless for what is novel. A projection made to part
+    labelled categories leaves little of the length of others, so that by distance all of these lie together
+    near the centre. Then rows are no Gaussian clouds around their means: the best sharpness of the distance
+    is far below 1, and directions are compared instead.
+
     Parameters
     ----------
     means : array (K, D)
@@ -103,8 +111,8 @@ def calibrate_geometry(
     left_out : LeftOut
         Rows of categories with at least two rows.
     kind : {"auto", "direction", "distance"}
-        "auto" takes the cosine unless the distance is clearly better, there are few dimensions, or a single
-        category.
+        "auto" takes the cosine unless the distance is clearly better and about as sharp as a Gaussian, there
+        are few dimensions, or a single category.
 
     Returns
     -------
@@ -132,7 +140,8 @@ def calibrate_geometry(
     }
     harm = candidates["direction"][0] - candidates["distance"][0]
     clearly = harm.mean() > 2 * harm.std() / np.sqrt(len(harm))
-    chosen = kind if kind != "auto" else ("distance" if clearly else "direction")
+    gaussian = candidates["distance"][1].geometry.sharpness >= LEAST_GAUSSIAN
+    chosen = kind if kind != "auto" else ("distance" if clearly and gaussian else "direction")
     return candidates[chosen][1]
 
 

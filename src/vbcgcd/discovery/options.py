@@ -95,7 +95,8 @@ class Options:
         each, it cannot hide any, and judges by how far apart they are.
     geometry : {"auto", "direction", "distance"}, default="auto"
         Whether the likeness of a row and a category is their angle or their distance when a session is
-        clustered. "auto" takes the one with which labelled rows that are left out are predicted better.
+        clustered. "auto" takes the angle; the distance where it predicts labelled rows that are left out
+        clearly better and they scatter about as a Gaussian, in few dimensions, and with a single category.
     alignment : float, "rows" or None, default="rows"
         How novel categories are made comparable with known ones of fewer rows. "rows" lets a novel category
         with more than twice the rows that half of the known ones have count for as many as these; where rows
