@@ -35,6 +35,7 @@ WRONG = {
     "head": ("linear", True, 3000),
     "head_features": (0, 1.5, None),
     "dtype": ("float16", np.float32),
+    "device": (0, "", True),
     "random_state": (-1, 0.5, "seed"),
 }
 

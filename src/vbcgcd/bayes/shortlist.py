@@ -183,9 +183,11 @@ def list_length(rule: Classifier, posterior: Posterior, m: int = 1) -> int | Non
     """How many candidates each row gets; None where the densities of all categories are computed.
 
     That is so where the list would hold about all of them, and where a density costs no more than a proposal:
-    under independent dimensions and by Euclidean distance.
+    under independent dimensions and by Euclidean distance. On a device of torch all are computed as well.
     """
     if rule.shortlist is None or rule.metric == "euclidean" or posterior.block < posterior.dim:
+        return None
+    if rule.device_for(posterior) is not None:
         return None
     size = USUAL_LIST if isinstance(rule.shortlist, str) else max(rule.shortlist, 2)
     size = max(size, 2 * m)

@@ -42,6 +42,12 @@ def _cluster(name: str, value: Any) -> None:
         check_choice(name, value, ("mixture", *CLUSTERERS, f"{PLUGIN}NAME"))
 
 
+def _device(name: str, value: Any) -> None:
+    # A model must be readable where its device is not there: that is looked up when it is used.
+    if value is not None and not (isinstance(value, str) and value):
+        check_choice(name, value, (None, "auto", "cpu", "cuda"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of `CategoryDiscoverer`, of the base session and of every later one.
@@ -132,6 +138,9 @@ class Options:
         independent dimensions, or a head, all count anyway.
     dtype : {"float32", "float64"}, default="float32"
         Storage of the posteriors and arithmetic of the classifier.
+    device : None, "auto", "cpu", "cuda" or another device of torch, default=None
+        Where distances to categories with full covariances are computed. None computes them with NumPy;
+        "auto" on a GPU with CUDA where torch finds one, else with NumPy; a name with torch on that device.
     random_state : int or None, default=0
         Seed. The same seed gives the same answer; None draws a new one each time.
 
@@ -168,6 +177,7 @@ class Options:
     head_features: int = _number(3000, low=1, whole=True)
     shortlist: int | str | None = _number("auto", low=2, whole=True, words=("auto", None))
     dtype: str = _choice("float32", "float32", "float64")
+    device: str | None = field(default=None, metadata={"check": _device})
     random_state: int | None = _number(0, low=0, whole=True, words=(None,))
 
     def __post_init__(self) -> None:
@@ -191,7 +201,12 @@ class Options:
     def classifier(self) -> Classifier:
         """How rows are scored."""
         return Classifier(
-            self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype), self.shortlist
+            self.metric,
+            self.predictive,
+            self.log_determinant,
+            np.dtype(self.dtype),
+            self.shortlist,
+            self.device,
         )
 
     def generator(self, *path: int) -> np.random.Generator:
