@@ -37,6 +37,7 @@ WRONG = {
     "head_features": (0, 1.5, None),
     "dtype": ("float16", np.float32),
     "storage": ("single", "float16", None),
+    "device": (0, "", True),
     "random_state": (-1, 0.5, "seed"),
 }
 

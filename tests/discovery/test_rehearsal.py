@@ -3,8 +3,9 @@ import pytest
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery import rehearsal as rehearsal_module
+from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.rehearsal import rehearse
-from vbcgcd.discovery.search import SAFETY, Path, gains
+from vbcgcd.discovery.search import SAFETY, Path, eliminate, gains
 
 
 def path_of(likelihood, novel):
@@ -108,3 +109,16 @@ def test_the_price_lies_between_weak_real_categories_and_good_fragments(small, f
     real, fragment = worth[1:2].mean(), worth[2:4].mean()  # from 0.6 of the number on, up to 1.6 of it
     assert result.per_row == pytest.approx(np.sqrt(real * fragment))
     np.testing.assert_array_equal(result.outliers, np.zeros(7))
+
+
+def test_eliminations_side_by_side_draw_what_they_would_draw_in_turn(digit_problem):
+    model = CategoryDiscoverer(count="evidence").fit(digit_problem.rows, digit_problem.labels)
+    mixture = Mixture.of(
+        model.transform(digit_problem.rows[:200]), model.posterior_.mean, model.novelty_.geometry
+    )
+    one_by_one, side_by_side = np.random.default_rng(0), np.random.default_rng(0)
+    paths = [eliminate(mixture, crowd, one_by_one) for crowd in (5, 3)]
+    trials = [rehearsal_module._Trial.drawing(mixture, crowd, side_by_side) for crowd in (5, 3)]
+    assert one_by_one.random() == side_by_side.random()
+    for path, trial in reversed(list(zip(paths, trials, strict=True))):
+        np.testing.assert_array_equal(trial.path().log_likelihood, path.log_likelihood)

@@ -20,6 +20,7 @@ from vbcgcd.bayes.posterior import Posterior
 from vbcgcd.bayes.scoring import DistanceToScore, StudentTerms, log_gamma_ratio, student_of, student_terms
 from vbcgcd.bayes.shortlist import list_length, top_categories
 from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.devices import on_device, resolve
 from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
@@ -80,6 +81,9 @@ class Classifier:
     shortlist : int, "auto" or None
         Categories of which the density of a row is computed by `predict` and `top_categories`: candidates
         that a cheaper comparison proposes. "auto" takes 48; None takes all categories, and is exact.
+    device : str or None
+        Where distances under full covariances are computed: None with NumPy, otherwise with torch, under all
+        categories and in float32; see `vbcgcd.devices.resolve`.
 
     Examples
     --------
@@ -96,6 +100,7 @@ class Classifier:
     log_determinant: bool = True
     dtype: DTypeLike = np.float64
     shortlist: int | str | None = "auto"
+    device: str | None = None
 
     @one_thread()
     def log_density(self, rows: Array, posterior: Posterior, *, chunk_rows: int = CHUNK_ROWS) -> Array:
@@ -141,6 +146,7 @@ class Classifier:
             self.metric == "mahalanobis"
             and posterior.form.triangular
             and posterior.dim >= SKIPPING_DIMENSIONS
+            and self.device_for(posterior) is None
             and _skipping_pays(np.asarray(rows[:PILOT_ROWS], dtype=self.dtype), posterior, scoring)
         )
 
@@ -160,10 +166,20 @@ class Classifier:
     def _score(self, chunk: Array, posterior: Posterior) -> Array:
         if self.metric == "euclidean":
             return -0.5 * squared_distances(chunk, posterior.mean)
+        device = self.device_for(posterior)
+        if device is not None:
+            distance = on_device("distances", chunk, posterior.mean, posterior.factor, device)
+            return DistanceToScore.of(self, posterior)(distance)
         if self.predictive == "student":
             terms = student_of(self, posterior)
             return posterior.form.student(chunk, posterior.mean, posterior.factor, terms)
         return DistanceToScore.of(self, posterior)(posterior.distances(chunk))
+
+    def device_for(self, posterior: Posterior) -> str | None:
+        """The device of torch on which distances to these categories are computed; None is NumPy."""
+        if self.device is None or self.metric == "euclidean" or posterior.structure != "full":
+            return None
+        return resolve(self.device)
 
 
 def _by_chunks(

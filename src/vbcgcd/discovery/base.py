@@ -53,6 +53,8 @@ CALIBRATION_ROWS = 1500
 TEMPERATURE_CATEGORIES = 200
 #: Scores of rows under categories held at a time while calibrating.
 CALIBRATION_SCORES = 2**18
+#: Scores of held-out rows under categories in each part, at most.
+HELD_OUT_SCORES = 2**20
 #: Parts in which rows are held out where there are fewer of them than dimensions.
 FOLDS = 10
 #: The least variance that a prior expects: the square of that of a smaller one is nothing.
@@ -161,7 +163,9 @@ class _Base:
         for part in range(FOLDS):
             rest, held_out = np.flatnonzero(fold != part), np.flatnonzero(fold == part)
             known, codes = np.unique(self.codes[rest], return_inverse=True)
-            held_out = held_out[np.isin(self.codes[held_out], known)]
+            held_out = held_out[np.isin(self.codes[held_out], known)][
+                : max(HELD_OUT_SCORES // n_categories, 20)
+            ]
             if len(held_out) == 0 or len(rest) <= len(known):
                 continue
             some = None if self.weight is None else self.weight[rest]
@@ -305,9 +309,11 @@ class _Base:
         if self.n_rows.max() < 2 or len(self.sizes) < 2:
             return 1.0
         order = self.options.generator(0, 3).permutation(len(self.codes))
+        by_category = order[np.argsort(self.codes[order], kind="stable")]
+        first = np.searchsorted(self.codes[by_category], np.arange(len(self.sizes)))
+        place = np.arange(len(order)) - first[self.codes[by_category]]
         half = np.zeros(len(self.codes), dtype=bool)
-        for k in range(len(self.sizes)):
-            half[order[self.codes[order] == k][::2]] = True
+        half[by_category[place % 2 == 0]] = True  # every other row of each category
         statistics = Statistics.concatenate(
             [part for _, part in self._statistics(np.where(half, self.codes, -1))]
         )

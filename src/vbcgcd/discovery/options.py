@@ -43,6 +43,12 @@ def _cluster(name: str, value: Any) -> None:
         check_choice(name, value, ("mixture", *CLUSTERERS, f"{PLUGIN}NAME"))
 
 
+def _device(name: str, value: Any) -> None:
+    # A model must be readable where its device is not there: that is looked up when it is used.
+    if value is not None and not (isinstance(value, str) and value):
+        check_choice(name, value, (None, "auto", "cpu", "cuda"))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Options:
     """Options of `CategoryDiscoverer`, of the base session and of every later one.
@@ -142,6 +148,9 @@ class Options:
         How covariances are kept, in memory and on disk: in ``dtype``, or in half precision (float16), which
         takes half the memory of float32. Means and counts stay in ``dtype`` and float64, and ``dtype`` is
         still what is computed with.
+    device : None, "auto", "cpu", "cuda" or another device of torch, default=None
+        Where distances to categories with full covariances are computed. None computes them with NumPy;
+        "auto" on a GPU with CUDA where torch finds one, else with NumPy; a name with torch on that device.
     random_state : int or None, default=0
         Seed. The same seed gives the same answer; None draws a new one each time.
 
@@ -180,6 +189,7 @@ class Options:
     shortlist: int | str | None = _number("auto", low=2, whole=True, words=("auto", None))
     dtype: str = _choice("float32", "float32", "float64")
     storage: str = _choice("dtype", "dtype", "half")
+    device: str | None = field(default=None, metadata={"check": _device})
     random_state: int | None = _number(0, low=0, whole=True, words=(None,))
 
     def __post_init__(self) -> None:
@@ -208,7 +218,12 @@ class Options:
     def classifier(self) -> Classifier:
         """How rows are scored."""
         return Classifier(
-            self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype), self.shortlist
+            self.metric,
+            self.predictive,
+            self.log_determinant,
+            np.dtype(self.dtype),
+            self.shortlist,
+            self.device,
         )
 
     def generator(self, *path: int) -> np.random.Generator:

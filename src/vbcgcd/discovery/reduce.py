@@ -49,8 +49,9 @@ CONSTANT, TINY = 1e-9, 1e-30
 LEAST_VARIANCE = 1e-40
 #: Weights of the mean variance tried in the within-category covariance.
 SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
-#: Labelled rows left out in turn to choose.
-LEFT_OUT_ROWS = 1000
+#: Labelled rows left out in turn to choose; with many categories so many scores of rows under them, and a few
+#: rows at least.
+LEFT_OUT_ROWS, LEFT_OUT_SCORES, FEWEST_LEFT_OUT = 1000, 2**20, 200
 #: Rows on which unit length is tried.
 TRIAL_ROWS = 3000
 
@@ -338,7 +339,8 @@ def _choose_shrinkage(
     eligible = np.flatnonzero(np.bincount(labels, minlength=n_categories)[labels] > 1)
     if len(eligible) < 2 or n_categories < 2 or n_rows - n_categories < 2:
         return 0.5, np.zeros(1)
-    chosen = rng.permutation(eligible)[:LEFT_OUT_ROWS]
+    most = min(LEFT_OUT_ROWS, max(LEFT_OUT_SCORES // n_categories, FEWEST_LEFT_OUT))
+    chosen = rng.permutation(eligible)[:most]
     own = labels[chosen]
     values, vectors = np.linalg.eigh(moments.within)
     values = np.maximum(values, 0.0)

@@ -8,17 +8,27 @@ price of a category. The same with known rows alone tells what groups of mere ou
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.bayes.threads import in_parallel
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.magnitude import is_reached
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.reduce import Reducer, fit_reducer
-from vbcgcd.discovery.search import CategoryPrice, cooled, eliminate, gains
+from vbcgcd.discovery.search import (
+    CROWD_RESTARTS,
+    SEED_TRIALS,
+    CategoryPrice,
+    Path,
+    cooled,
+    eliminate,
+    gains,
+)
 
 Array = NDArray[Any]
 
@@ -65,25 +75,49 @@ def rehearse(
     if n_categories < FEWEST_CATEGORIES or len(rows) < FEWEST_ROWS * n_categories:
         return None
     order = rng.permutation(n_categories)
-    paths, outlier_worth = [], []
+    trials = list[_Trial]()
     for fold in range(FOLDS):
         hidden = order[(fold * n_hidden + np.arange(n_hidden)) % n_categories]
         stage = _stage(rows, codes, hidden, reducer, rng)
         if stage is None:
             return None
         mixture = stage.mixture(stage.with_hidden(rng), geometry)
-        paths.append((mixture.total, eliminate(mixture, int(CROWDING * n_hidden) + 2, rng)))
-        mixture = stage.mixture(stage.unseen, geometry)
-        path = eliminate(mixture, OUTLIER_CROWD, rng)
+        trials.append(_Trial.drawing(mixture, int(CROWDING * n_hidden) + 2, rng))
+        trials.append(_Trial.drawing(stage.mixture(stage.unseen, geometry), OUTLIER_CROWD, rng))
+    work = trials[0].mixture.rows.size * trials[0].crowd
+    paths = list(in_parallel(_Trial.path, trials, work=work))
+    totals = [trial.mixture.total for trial in trials]
+    # Of each rehearsal, the path with hidden categories comes first, then that of mere outliers.
+    outlier_worth = []
+    for total, path in zip(totals[1::2], paths[1::2], strict=True):
         lost = path.log_likelihood[:-1] - path.log_likelihood[1:]
-        outlier_worth.append(np.sort(lost)[::-1] / np.sqrt(mixture.total))
+        outlier_worth.append(np.sort(lost)[::-1] / np.sqrt(total))
     outliers = np.maximum(np.mean(outlier_worth, axis=0), 0.0)
-    worth = [gains(path, total, outliers) for total, path in paths]
+    worth = [gains(path, total, outliers) for total, path in zip(totals[::2], paths[::2], strict=True)]
     real = float(np.mean([g[int(WEAKEST_REAL * n_hidden) : n_hidden].mean() for g in worth]))
     last = int(np.ceil(BEST_FRAGMENTS * n_hidden))
     fragment = float(np.mean([g[n_hidden:last].mean() for g in worth]))
     real = max(real, LEAST_REAL)
     return CategoryPrice(float(np.sqrt(real * np.clip(fragment, LEAST_FRAGMENT * real, real))), outliers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Trial:
+    """An elimination to come, with the random numbers that it will draw: several can run side by side."""
+
+    mixture: Mixture
+    crowd: int
+    rng: np.random.Generator
+
+    @classmethod
+    def drawing(cls, mixture: Mixture, crowd: int, rng: np.random.Generator) -> _Trial:
+        """The next elimination; ``rng`` is left as the elimination itself would leave it."""
+        own = copy.deepcopy(rng)
+        rng.random(CROWD_RESTARTS * crowd * SEED_TRIALS)
+        return cls(mixture, crowd, own)
+
+    def path(self) -> Path:
+        return eliminate(self.mixture, self.crowd, self.rng)
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,6 +173,7 @@ def _stage(
     if len(unseen) == 0:
         return None
     reduced = own.transform(rows[training], dtype=np.float32)
-    sums = np.zeros((len(present), reduced.shape[1]))
-    np.add.at(sums, labels, reduced)
+    order = np.argsort(labels, kind="stable")
+    first = np.searchsorted(labels[order], np.arange(len(present)))
+    sums = np.add.reduceat(reduced[order], first, axis=0, dtype=np.float64)
     return _Stage(rows, codes, hidden, unseen, own, sums / np.bincount(labels)[:, None], len(known))
