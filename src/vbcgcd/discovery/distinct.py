@@ -301,7 +301,7 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     seen, are less like their mean. A row of a novel category is therefore at most as novel as its rank among
     the rows of that category says.
     """
-    best = cool.known_similarity.max(axis=1)
+    best = cool.best_known
     if state is None or similarity is None:
         return 1 - stream.novelty.p_value(best)
     novelty = 1 - stream.novelty.p_value(np.maximum(best, similarity.max(axis=1)))

@@ -260,7 +260,7 @@ def _strangeness(here: SessionRows, discovery: Discovery, reliability: Array) ->
     out = np.zeros(len(novel))
     out[novel] = 1 - reliability[hard_labels(discovery.responsibility)[novel]]
     if not novel.all():
-        scores = 1 - novelty.p_value(here.mixture.known_similarity[~novel].max(axis=1))
+        scores = 1 - novelty.p_value(here.mixture.best_known[~novel])
         weight = None if here.weight is None else here.weight[~novel]
         out[~novel] = novelty.strangeness(scores, novelty.stranger_share(scores, weight))
     back = discovery.returned.category >= 0  # a row may be strange, but it is not alone
@@ -272,7 +272,7 @@ def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:
     """Similarity of each row to its best category, known or novel, and its novelty."""
     novelty, mixture = here.knowledge.novelty, here.mixture
     weight = here.weighted(discovery.teaching)
-    best = mixture.known_similarity.max(axis=1)
+    best = mixture.best_known
     if weight.shape[1]:
         similarity = novelty.geometry.left_out_similarity(
             mixture.rows, weight.astype(np.float32), corrected=True

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.known_side import KnownSide, log_sum_exp
 
 Array = NDArray[Any]
 
@@ -59,8 +60,8 @@ class Mixture:
     geometry : Geometry
     rows : array (N, D)
         Reduced embeddings, prepared by the geometry.
-    known_similarity : array (N, Kk)
-        Similarity of each row to each known category.
+    known_side : KnownSide
+        The same rows and the known categories.
     weight : float32 array (N,)
         Weight of each row.
     size_spread : float
@@ -74,7 +75,7 @@ class Mixture:
 
     geometry: Geometry
     rows: Array
-    known_similarity: Array
+    known_side: KnownSide
     weight: Array
     size_spread: float
     sharpness: np.float32
@@ -105,11 +106,10 @@ class Mixture:
             See above.
         """
         prepared = geometry.prepared(rows)
-        similarity = geometry.similarity(prepared, known_means)
         return cls(
             geometry,
             prepared,
-            similarity if counts is None else geometry.corrected(similarity, counts),
+            KnownSide(geometry, prepared, known_means, counts),
             np.ones(len(rows), np.float32) if weight is None else weight.astype(np.float32),
             size_spread,
             np.float32(geometry.sharpness),
@@ -135,10 +135,8 @@ class Mixture:
 
     def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
         """Some of the rows; categories with these similarities (N, K) are known as well."""
-        known = (
-            self.known_similarity if similarity is None else np.hstack([self.known_similarity, similarity])
-        )
-        return replace(self, rows=self.rows[rows], known_similarity=known[rows], weight=self.weight[rows])
+        known = self.known_side.part(rows, similarity)
+        return replace(self, rows=known.rows, known_side=known, weight=self.weight[rows])
 
     @functools.cached_property
     def total(self) -> float:
@@ -148,8 +146,22 @@ class Mixture:
     @functools.cached_property
     def known(self) -> Array:
         """Log-likelihood of each row under the known categories alone, array (N,)."""
-        n_known = self.known_similarity.shape[1]
-        return log_sum_exp(self.sharpness * self.known_similarity) - np.float32(np.log(n_known))
+        return self.known_side.log_sum(float(self.sharpness)) - np.float32(np.log(self.n_known))
+
+    @property
+    def n_known(self) -> int:
+        """Number of known categories."""
+        return len(self.known_side)
+
+    @property
+    def best_known(self) -> Array:
+        """Similarity of each row to its best known category, array (N,)."""
+        return self.known_side.best
+
+    @property
+    def known_similarity(self) -> Array:
+        """Similarity of each row to each known category, array (N, Kk): to look at few rows only."""
+        return self.known_side.similarity()
 
     @property
     def known_log_likelihood(self) -> float:
@@ -202,9 +214,3 @@ class Mixture:
         p = sizes / n
         unevenness = n * (np.log(k) + (p * np.log(p + 1e-12)).sum() - 0.5 * self.size_spread)
         return EVENNESS_PRICE * max(0.0, float(unevenness))
-
-
-def log_sum_exp(scores: Array) -> Array:
-    """Log of the sum of exponentials of each row, in the precision of the scores."""
-    top = scores.max(axis=1)
-    return np.asarray(np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top)

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.discovery.known_side import SEARCH_SHARPNESS
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 
 Array = NDArray[Any]
@@ -27,8 +28,6 @@ CROWD_RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
 #: Outliers are taken to be worth so many times what rehearsal shows.
 SAFETY = 1.25
 
-#: The search runs at this fraction of the calibrated sharpness, where fewer local optima are.
-SEARCH_SHARPNESS = 0.75
 #: Seeded starts, how many of them are refined, and swaps tried beyond two for each novel category.
 RESTARTS, REFINED, SWAPS = 8, 2, 20
 #: EM steps of a start, of a swap on trial, of a promising swap, and of a solution.
