@@ -56,10 +56,14 @@ def open_rows(rows: Any, *, column: str | None = None) -> RowBlocks:
         raise InputError(f"Rows must be a path, an array or a RowBlocks, got {type(rows).__name__}.")
     path = Path(rows)
     if not path.exists():
-        raise InputError(f"{path} does not exist; give a file {', '.join(ENDINGS)} or a folder of Parquet files.")
+        raise InputError(
+            f"{path} does not exist; give a file {', '.join(ENDINGS)} or a folder of Parquet files."
+        )
     paths = [path]
     if path.is_dir():
-        paths = sorted(p for p in path.iterdir() if p.suffix in ENDINGS[1:] and not p.name.startswith((".", "_")))
+        paths = sorted(
+            p for p in path.iterdir() if p.suffix in ENDINGS[1:] and not p.name.startswith((".", "_"))
+        )
     kinds = {p.suffix.lower() for p in paths}
     if kinds == {".npy"}:
         return NpyBlocks(path)

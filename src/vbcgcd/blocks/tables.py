@@ -213,9 +213,7 @@ def _columns(schema: Any, column: str | None, path: Path) -> _Columns:
             "column=...).",
             option="column",
         )
-    numbers = tuple(
-        f.name for f in schema if types.is_floating(f.type) or types.is_integer(f.type)
-    )
+    numbers = tuple(f.name for f in schema if types.is_floating(f.type) or types.is_integer(f.type))
     if not numbers:
         raise InputError(f"{path} has neither a column of vectors nor columns of numbers.")
     return _Columns(numbers, False, len(numbers))
@@ -259,7 +257,9 @@ def _matrix(table: Any, columns: _Columns, path: Path, first: int) -> Array:
 
 def _numbers(column: Any, first: int) -> Array:
     """The values of a column; what is missing becomes NaN."""
-    values = np.asarray(column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False))
+    values = np.asarray(
+        column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
+    )
     if values.dtype.kind not in "fiu":
         raise InputError(f"Rows from {first} on hold values that are no numbers, {values.dtype}.")
     return values

@@ -97,9 +97,7 @@ class KnownSide:
         extra, held = self.extra, {name: values[rows] for name, values in self.held.items()}
         if similarity is not None:
             extra, held = similarity if extra is None else np.hstack([extra, similarity]), {}
-        return replace(
-            self, rows=self.rows[rows], extra=None if extra is None else extra[rows], held=held
-        )
+        return replace(self, rows=self.rows[rows], extra=None if extra is None else extra[rows], held=held)
 
     def _look(self, sharpnesses: tuple[float, ...]) -> None:
         step = max(1, BLOCK_VALUES // max(len(self), 1))

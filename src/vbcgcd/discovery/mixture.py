@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.geometry import Geometry
@@ -31,6 +32,8 @@ EVENNESS_PRICE = 1.0
 SHARE_BOUNDS = (0.005, 0.995)
 #: EM stops when the responsibilities of a row move by less than this on average.
 EM_TOLERANCE = 2e-3
+#: Smaller responsibilities than this are left out of what is kept.
+NEGLIGIBLE = 1e-4
 #: The part of one category in the likelihood of a row is at most 1 minus this: its logarithm stays finite.
 TINY_PART = 1e-9
 
@@ -49,6 +52,17 @@ class MixtureState(NamedTuple):
     def objective(self) -> float:
         """What a search maximises."""
         return self.log_likelihood - self.price
+
+    def packed(self) -> MixtureState:
+        """To be kept beside many others: responsibilities as a sparse array, without the negligible ones."""
+        some = np.where(self.responsibility > NEGLIGIBLE, self.responsibility, 0)
+        return self._replace(responsibility=scipy.sparse.csr_array(some))
+
+    def unpacked(self) -> MixtureState:
+        """With responsibilities as an ordinary array, whatever they were kept as."""
+        if isinstance(self.responsibility, np.ndarray):
+            return self
+        return self._replace(responsibility=self.responsibility.toarray())
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +94,9 @@ class Mixture:
     size_spread: float
     sharpness: np.float32
     corrects: bool = False
+
+    #: Whether searches are to take less trouble, for many rows and categories.
+    quick: ClassVar[bool] = False
 
     @classmethod
     def of(
