@@ -27,6 +27,7 @@ WRONG = {
     "alignment_penalty": (-1, "strong", 1.0),
     "unassigned": ("yes", None),
     "update_known": ("yes", None),
+    "shortlist": (1, 2.5, "all", True),
     "svi_steps": (0, 1.5, None),
     "predictive": ("laplace", None),
     "metric": ("cosine", None),

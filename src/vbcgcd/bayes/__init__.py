@@ -20,6 +20,7 @@ from vbcgcd.bayes.posterior import (
     recover_statistics,
 )
 from vbcgcd.bayes.sampling import sample_embeddings
+from vbcgcd.bayes.shortlist import TopCategories, top_categories
 from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
@@ -45,6 +46,7 @@ __all__ = [
     "Structure",
     "SviInfo",
     "SviResult",
+    "TopCategories",
     "align",
     "bhattacharyya",
     "choose_strength",
@@ -63,5 +65,6 @@ __all__ = [
     "statistics_by_label",
     "statistics_by_responsibility",
     "structure_of",
+    "top_categories",
     "volume_ratio",
 ]

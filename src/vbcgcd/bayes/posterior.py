@@ -178,6 +178,11 @@ class Posterior:
         return self.form.log_dets(self.factor)
 
     @property
+    def trace_scale(self) -> Array:
+        """Trace of Psi of each category, array (K,)."""
+        return self.form.traces(self.factor)
+
+    @property
     def log_det_covariance(self) -> Array:
         """Log det of the plug-in covariance of each category, array (K,)."""
         return self.log_det_scale - self.dim * np.log(self.plugin_weight)
