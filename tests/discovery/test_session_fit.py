@@ -92,7 +92,7 @@ def test_many_rows_count_for_as_many_as_known_categories_have(fit, fitted, infer
         )
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_svi_is_aligned_alike_in_every_unit_of_the_data(digit_problem, covariance):
     rows, labels, batch, _ = digit_problem
     model = CategoryDiscoverer(

@@ -25,10 +25,15 @@ from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
     statistics_by_responsibility,
-    structure_of,
 )
 from vbcgcd.bayes.strength import choose_strength
-from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
+from vbcgcd.bayes.structures import (
+    STRUCTURES,
+    CovarianceStructure,
+    Structure,
+    structure_name,
+    structure_of,
+)
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [
@@ -64,6 +69,7 @@ __all__ = [
     "sample_embeddings",
     "statistics_by_label",
     "statistics_by_responsibility",
+    "structure_name",
     "structure_of",
     "top_categories",
     "volume_ratio",

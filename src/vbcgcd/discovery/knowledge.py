@@ -24,6 +24,7 @@ from vbcgcd.bayes import (
     posterior_of,
     recover_statistics,
     statistics_by_label,
+    structure_of,
 )
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.calibrate import usual_margin
@@ -427,11 +428,13 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
     """What `write_model` wrote: knowledge, labels, births and further values."""
     arrays, state = read_archive(path, KIND, VERSION)
     structure = state["prior"]["structure"]
-    if structure not in STRUCTURES:
+    try:
+        structure_of(structure, 1)
+    except InputError:
         raise InputError(
             f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
             f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
-        )
+        ) from None
     prior = Prior(**state["prior"])
     knowledge = Knowledge(
         Reducer(
