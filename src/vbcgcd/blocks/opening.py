@@ -74,6 +74,6 @@ def open_rows(rows: Any, *, column: str | None = None) -> RowBlocks:
     if kinds and kinds <= {".arrow", ".feather"}:
         return ArrowBlocks(paths, column)
     raise InputError(
-        f"{path} holds no rows that can be read block by block; give a file {', '.join(ENDINGS)} or a folder of "
-        "Parquet files."
+        f"{path} holds no rows that can be read block by block; give a file {', '.join(ENDINGS)} or a folder "
+        "of Parquet files."
     )

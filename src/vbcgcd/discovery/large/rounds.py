@@ -1,8 +1,8 @@
 """The search of a large session: samples are searched, all rows decide what is left to search.
 
 A round draws a sample, finds novel categories in it and fits them to all rows. The next looks among the rows
-that are still doubtful, until nothing changes. Groups that turn out to be categories found in earlier sessions
-take part as further components, so that all of their rows come back.
+that are still doubtful, until nothing changes. Groups that turn out to be categories found in earlier
+sessions take part as further components, so that all of their rows come back.
 """
 
 from __future__ import annotations
@@ -165,7 +165,7 @@ def labels_and_mass(refined: Refined, number: int) -> tuple[Array, Array, Array]
 
 
 def _next_sample(rows: LargeRows, refined: Refined, number: int, turn: int) -> Sample:
-    """Rows of each novel category, which weigh as much as all of its rows do, and others that are doubtful."""
+    """Rows of each novel category, which weigh as much as all of its rows, and others that are doubtful."""
     labels, _, _ = labels_and_mass(refined, number)
     novel, hashes = labels >= 0, rows.known.hashes
     best = np.maximum(rows.known.best, refined.best)

@@ -94,9 +94,11 @@ class LargeRows:
         """Novelty of each row under the known categories, array (N,)."""
         return 1 - self.knowledge.novelty.p_value(self.known.best)
 
-    def blocks(self, known: Known | None = None, member: Member | None = None) -> Iterator[Block]:
+    def blocks(
+        self, known: Known | None = None, member: Member | None = None, size: int = BLOCK_ROWS
+    ) -> Iterator[Block]:
         """All rows in order, with what is known of them."""
-        for first, rows in in_blocks(self.source, BLOCK_ROWS):
+        for first, rows in in_blocks(self.source, size):
             part = slice(first, first + len(rows))
             yield Block(
                 first,

@@ -153,7 +153,7 @@ class Expectation:
         top[0] = similarity[np.arange(len(rows)), chosen]
         similarity[np.arange(len(rows)), chosen] = -np.inf
         top[1] = similarity.max(axis=1)
-        return Expected(member, *top, *sums_of(rows, belonging, number))
+        return Expected(member, top[0], top[1], *sums_of(rows, belonging, number))
 
     def _belonging(self, block: Block, weight: Array) -> Belonging:
         assert block.member is not None

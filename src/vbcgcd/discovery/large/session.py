@@ -16,6 +16,7 @@ from vbcgcd.discovery.balance import JUDGING_ROWS
 from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.large.assign import BLOCK_ROWS as ASSIGN_ROWS
 from vbcgcd.discovery.large.assign import SURELY_NOVEL, best_known, together
 from vbcgcd.discovery.large.components import Components
 from vbcgcd.discovery.large.rounds import Found, find, labels_and_mass
@@ -61,8 +62,8 @@ def check_can_sample(knowledge: Knowledge, options: Options, n_rows: int) -> Non
     """Raise an `InputError` unless `can_sample`."""
     if not can_sample(knowledge, options):
         raise InputError(
-            f"A source of {n_rows} rows can be read block by block only with the defaults of cluster, relabel, "
-            "count, inference and head; use these, or load the rows and pass them as an array."
+            f"A source of {n_rows} rows can be read block by block only with the defaults of cluster, "
+            "relabel, count, inference and head; use these, or load the rows and pass them as an array."
         )
 
 
@@ -228,7 +229,7 @@ def _fitted(rows: LargeRows, outcome: _Outcome, options: Options) -> NovelFit:
 
 
 def _judging_rows(rows: LargeRows, outcome: _Outcome) -> Array:
-    """Some rows that teach and some that do not, rising; which follows from their values, not their places."""
+    """Some rows that teach and some that do not, rising; who they are follows from their values alone."""
     hashes, chosen = rows.known.hashes, list[Array]()
     for some in (outcome.teaches >= 0, outcome.teaches < 0):
         places = np.flatnonzero(some)
@@ -251,12 +252,13 @@ def _assigned(rows: LargeRows, outcome: _Outcome) -> _Assigned:
     knowledge, found, n = rows.knowledge, outcome.found, len(rows)
     n_known, number, member = len(knowledge.posterior), found.number, found.refined.member
     returned = Returned.none(n)
-    for i, (category, doubt) in enumerate(zip(*found.back, strict=True)):
+    for i, (place_back, doubt) in enumerate(zip(*found.back, strict=True)):
         belongs = np.where(member.category == number + i, member.probability, 0).sum(axis=1)
-        returned = returned.at(category, belongs.astype(np.float64), doubt)
+        returned = returned.at(place_back, belongs.astype(np.float64), doubt)
     returned = returned.of(outcome.label < 0)
     work = BLOCK_ROWS * knowledge.posterior.mean.size
-    parts = over_blocks(best_known(knowledge, outcome.mass < SURELY_NOVEL), rows.blocks(), work=work)
+    blocks = rows.blocks(size=ASSIGN_ROWS)
+    parts = over_blocks(best_known(knowledge, outcome.mass < SURELY_NOVEL), blocks, work=work)
     known, probability = (np.concatenate(column) for column in zip(*parts, strict=True))
     back = returned.category >= 0
     probability *= np.where(back, 1 - returned.probability, 1.0).astype(np.float32)[:, None]
