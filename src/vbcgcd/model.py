@@ -202,9 +202,10 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array-like (N, d), path or RowBlocks
-            Rows of known and novel categories, in any mix. A file ``.npy``, ``.parquet`` or ``.arrow``, a folder
-            of Parquet files, or any other `vbcgcd.blocks.RowBlocks` is read block by block and never loaded
-            whole. More than 40,000 rows, from wherever, are searched by samples, and all of them decide.
+            Rows of known and novel categories, in any mix. A file ``.npy``, ``.parquet`` or ``.arrow``, a
+            folder of Parquet files, or any other `vbcgcd.blocks.RowBlocks` is read block by block and never
+            loaded whole. More than 40,000 rows, from wherever, are searched by samples, and all of them
+            decide.
         n_novel : int or None
             Number of novel categories, at most half the number of rows; None estimates it, and 0 is a
             possible answer. A category that no row would belong to is not created, so a batch with too little

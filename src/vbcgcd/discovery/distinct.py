@@ -58,10 +58,11 @@ FEWEST_ROWS = 4
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.9, 3
 
 __all__ = [
-    "QUICK_CROWD",
+    "FIRST_ROWS",
     "Completed",
     "Returned",
     "complete",
+    "crowd_size",
     "first_pass",
     "more",
     "of_number",
@@ -161,7 +162,7 @@ class _Removal(NamedTuple):
 def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
     """The large categories, where no price was rehearsed: each is worth the margin, if all had one size."""
     cool = cooled(stream.mixture)
-    path = _path(cool, _crowd_size(cool, FIRST_ROWS), stream, even=True)
+    path = _path(cool, crowd_size(cool, FIRST_ROWS), stream, even=True)
     scores, chosen = _choose(path, stream.margin)
     curve = CountCurve("distinct", tuple(range(len(scores))), tuple(scores.tolist()), chosen)
     return curve, _of_size(cool, path, chosen) if chosen else None
@@ -357,7 +358,7 @@ def _unexplained(
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
     part = cool.part(rows, similarity)
-    return rows, part, _path(part, _crowd_size(part, LATER_ROWS), stream, even=False)
+    return rows, part, _path(part, crowd_size(part, LATER_ROWS), stream, even=False)
 
 
 def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similarity: Array | None) -> Array:
@@ -380,7 +381,8 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     return np.asarray(novelty)
 
 
-def _crowd_size(mixture: Mixture, rows_each: int) -> int:
+def crowd_size(mixture: Mixture, rows_each: int) -> int:
+    """Novel categories to begin with, one for so many rows."""
     largest = QUICK_CROWD if mixture.quick else LARGEST_CROWD
     return int(np.clip(len(mixture.rows) // rows_each, 1, largest))
 

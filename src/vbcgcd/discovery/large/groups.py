@@ -7,6 +7,7 @@ together: a category that a border between groups cut in two is found twice, and
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +17,7 @@ from sklearn.cluster import KMeans
 from vbcgcd.discovery.count import COUNTERS, CountProblem
 from vbcgcd.discovery.distinct import Completed, Returned, more, together
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.large.scheduling import over_blocks
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.rows import SessionRows
@@ -54,7 +56,7 @@ class Group(NamedTuple):
 
 
 def search_group(group: Group) -> tuple[Array, Array, Returned]:
-    """Novel categories of a group: places of its rows, responsibilities of what is new, and what came back."""
+    """Places of the rows of a group, responsibilities of novel categories among them, and what came back."""
     rng = np.random.default_rng(group.seed)
     if group.state is not None:
         return group.rows, *more(group.knowledge.stream(group.mixture, rng), group.state)
@@ -66,7 +68,7 @@ def search_group(group: Group) -> tuple[Array, Array, Returned]:
 
 
 def search_by_groups(
-    here: SessionRows, state: MixtureState | None, rng: np.random.Generator
+    here: SessionRows, nearest: Array, state: MixtureState | None, rng: np.random.Generator
 ) -> tuple[Completed, bool]:
     """Novel categories of a sample, and whether they are others than those found before.
 
@@ -74,6 +76,8 @@ def search_by_groups(
     ----------
     here : SessionRows
         The sample.
+    nearest : int array (n,)
+        The best known category of each of its rows.
     state : MixtureState or None
         What was found before, among its rows.
     rng : Generator
@@ -84,7 +88,7 @@ def search_by_groups(
     columns, returned = [before], Returned.none(n)
     places = groups_of(here.mixture.rows, rng)
     seeds = rng.integers(2**31, size=len(places))
-    groups = [_group(here, state, rows, int(seed)) for rows, seed in zip(places, seeds, strict=True)]
+    groups = [_group(here, nearest, state, rows, int(seed)) for rows, seed in zip(places, seeds, strict=True)]
     for rows, responsibility, came_back in over_blocks(search_group, groups, work=1e12):
         every = np.zeros((n, responsibility.shape[1]), np.float32)
         every[rows] = responsibility
@@ -93,9 +97,7 @@ def search_by_groups(
             values[rows] = some
     found = np.hstack(columns)
     found[:, : before.shape[1]] *= 1 - np.minimum(found[:, before.shape[1] :].sum(axis=1, keepdims=True), 1)
-    late = (
-        np.arange(found.shape[1]) >= before.shape[1] if state is not None else np.zeros(found.shape[1], bool)
-    )
+    late = (np.arange(found.shape[1]) >= before.shape[1]) & (state is not None)
     completed = together(here.stream(rng), found, late)
     number = 0 if completed.state is None else completed.state.responsibility.shape[1]
     changed = state is None or found.shape[1] > before.shape[1] or number != before.shape[1]
@@ -122,16 +124,25 @@ def groups_of(rows: Array, rng: np.random.Generator) -> list[Array]:
     return sorted(done, key=lambda places: int(places[0]))
 
 
-def _group(here: SessionRows, state: MixtureState | None, rows: Array, seed: int) -> Group:
+def _group(here: SessionRows, nearest: Array, state: MixtureState | None, rows: Array, seed: int) -> Group:
     every = here.mixture
-    known = every.known_side.part(rows)
     weight = every.weight[rows]
-    mixture = Mixture(every.geometry, known.rows, known, weight, every.size_spread, every.sharpness)
+    # A group has rows of few known categories: were all expected in it, a second mean for one of these would
+    # seem to explain a lot.
+    known = replace(every.known_side.part(rows), present=_present(nearest[rows], weight))
+    mixture = QuickMixture(every.geometry, known.rows, known, weight, every.size_spread, every.sharpness)
     if state is not None:
         some = state.responsibility[rows]
         some = some[:, weight @ some >= LEAST_ROWS]
         state = state._replace(responsibility=some)
     return Group(rows, here.rows[rows], mixture, state, here.knowledge, seed)
+
+
+def _present(nearest: Array, weight: Array) -> int:
+    """How many known categories occur: as many as, in equal parts, would be as hard to guess."""
+    part = np.bincount(nearest, weight)
+    part = part[part > 0] / part.sum()
+    return max(1, round(float(np.exp(-(part * np.log(part)).sum()))))
 
 
 def _no_density() -> Array:

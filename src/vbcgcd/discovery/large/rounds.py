@@ -72,7 +72,7 @@ def find(rows: LargeRows, options: Options, n_novel: int | None, rng: np.random.
     sample, curve = Sample(*rows.sample(first.rows, first.weight)), None
     if n_novel is None:
         with rows.step("count"):
-            completed, changed = search_by_groups(sample.here, None, rng)
+            completed, changed = search_by_groups(sample.here, rows.known.category[sample.rows], None, rng)
             responsibility = _responsibility(completed, len(sample.rows))
             returned = completed.returned
     else:
@@ -87,7 +87,8 @@ def find(rows: LargeRows, options: Options, n_novel: int | None, rng: np.random.
         if not changed or turn > ROUNDS:
             break
         with rows.step("search again") as details:
-            completed, changed = search_by_groups(sample.here, _state(refined, sample, number), rng)
+            state, nearest = _state(refined, sample, number), rows.known.category[sample.rows]
+            completed, changed = search_by_groups(sample.here, nearest, state, rng)
             details["changed"] = changed
         if not changed:
             break

@@ -250,7 +250,7 @@ class _Assigned(NamedTuple):
 
 def _assigned(rows: LargeRows, outcome: _Outcome) -> _Assigned:
     knowledge, found, n = rows.knowledge, outcome.found, len(rows)
-    n_known, number, member = len(knowledge.posterior), found.number, found.refined.member
+    number, member = found.number, found.refined.member
     returned = Returned.none(n)
     for i, (place_back, doubt) in enumerate(zip(*found.back, strict=True)):
         belongs = np.where(member.category == number + i, member.probability, 0).sum(axis=1)
@@ -260,31 +260,50 @@ def _assigned(rows: LargeRows, outcome: _Outcome) -> _Assigned:
     blocks = rows.blocks(size=ASSIGN_ROWS)
     parts = over_blocks(best_known(knowledge, outcome.mass < SURELY_NOVEL), blocks, work=work)
     known, probability = (np.concatenate(column) for column in zip(*parts, strict=True))
-    back = returned.category >= 0
-    probability *= np.where(back, 1 - returned.probability, 1.0).astype(np.float32)[:, None]
-    known = np.column_stack([known, np.where(back, returned.category, -1)])
-    probability = np.column_stack([probability, returned.probability.astype(np.float32)])
-    again = (known[:, :-1] == known[:, -1:]) & (known[:, -1:] >= 0)  # it is on the list already
+    nowhere = None if outcome.leftovers is None else _strangeness(rows, outcome, returned)
+    slices = [
+        _assigned_part(rows, outcome, returned, nowhere, known, probability, slice(start, start + HELD_ROWS))
+        for start in range(0, n, HELD_ROWS)
+    ]
+    every = [np.concatenate(column) for column in zip(*slices, strict=True)]
+    check_finite("The probability of a category", every[1])
+    return _Assigned(every[0], every[1], every[2], every[3], every[4], returned)
+
+
+def _assigned_part(
+    rows: LargeRows,
+    outcome: _Outcome,
+    returned: Returned,
+    nowhere: Array | None,
+    known: Array,
+    probability: Array,
+    part: slice,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The first five of `_Assigned`, for some rows."""
+    knowledge, label, member = rows.knowledge, outcome.label[part], outcome.found.refined.member.at(part)
+    n_known, belongs = len(knowledge.posterior), returned.probability[part].astype(np.float32)
+    back = returned.category[part, None]
+    known = np.column_stack([known[part], back])
+    probability = np.column_stack([probability[part] * np.where(back >= 0, 1 - belongs[:, None], 1), belongs])
+    again = (known[:, :-1] == back) & (back >= 0)  # it is on the list already
     probability[:, -1] += np.where(again, probability[:, :-1], 0).sum(axis=1)
     known[:, :-1][again], probability[:, :-1][again] = -1, 0
-    probability *= np.clip(1 - outcome.mass, 0, 1)[:, None].astype(np.float32)
-    place = probability.argmax(axis=1)
-    best = np.where(outcome.label >= 0, n_known + outcome.label, known[np.arange(n), place])
-    novel = (member.category >= 0) & (member.category < number)
+    probability *= np.clip(1 - outcome.mass[part], 0, 1)[:, None].astype(np.float32)
+    best = known[np.arange(len(known)), probability.argmax(axis=1)]
+    best = np.where(label >= 0, n_known + label, best)
+    novel = (member.category >= 0) & (member.category < outcome.found.number)
     category = np.column_stack([known, np.where(novel, n_known + member.category, -1)]).astype(np.int32)
-    every = np.column_stack([probability, np.where(novel, member.probability, 0)])
-    unassigned = np.zeros(n, dtype=bool)
-    if outcome.leftovers is not None:
-        nowhere = _strangeness(rows, outcome, returned)
-        every *= (1 - nowhere)[:, None].astype(np.float32)
+    every = np.column_stack([probability, np.where(novel, member.probability, 0)]).astype(np.float32)
+    unassigned = np.zeros(len(label), dtype=bool)
+    if nowhere is not None:
+        every *= (1 - nowhere[part])[:, None].astype(np.float32)
         reliability = knowledge.reliabilities.astype(np.float32)
         every[:, : known.shape[1]] *= np.where(known >= 0, reliability[known], 1)
-        own = np.where(category == best[:, None], every, 0).sum(axis=1)
-        unassigned = (outcome.label < 0) & is_flagged(rows.novelty) & (nowhere > own)
-        unassigned |= outcome.waiting
     own = np.where(category == best[:, None], every, 0).sum(axis=1)
-    check_finite("The probability of a category", every)
-    return _Assigned(category, every, best, own, unassigned, returned)
+    if nowhere is not None:
+        unassigned = (label < 0) & is_flagged(rows.novelty[part]) & (nowhere[part] > own)
+        unassigned |= outcome.waiting[part]
+    return category, every, best.astype(np.int32), own, unassigned
 
 
 def _strangeness(rows: LargeRows, outcome: _Outcome, returned: Returned) -> Array:
