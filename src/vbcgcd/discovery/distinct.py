@@ -17,7 +17,15 @@ import scipy
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
-from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
+from vbcgcd.discovery.search import (
+    EVEN_SHARE,
+    SOLUTION_STEPS,
+    START_STEPS,
+    cooled,
+    least_valuable,
+    search,
+    seed,
+)
 from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.discovery.worth import Evidence, Stream, Worth, worths
 from vbcgcd.record import CountCurve
@@ -26,6 +34,8 @@ Array = NDArray[Any]
 
 #: Rows for each category of the crowd in the first and in a later pass, and the largest crowd.
 FIRST_ROWS, LATER_ROWS, LARGEST_CROWD = 8, 4, 100
+#: The largest crowd of a quick search, which removes many at a time.
+QUICK_CROWD = 600
 #: Starts of a crowd; EM steps of a crowd, after a removal, and of two passes put together.
 CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 #: Share of a crowd that is removed at a time.
@@ -47,7 +57,18 @@ FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.9, 3
 
-__all__ = ["Completed", "Returned", "complete", "first_pass", "of_number", "weak_groups"]
+__all__ = [
+    "FIRST_ROWS",
+    "Completed",
+    "Returned",
+    "complete",
+    "crowd_size",
+    "first_pass",
+    "more",
+    "of_number",
+    "together",
+    "weak_groups",
+]
 
 
 class Returned(NamedTuple):
@@ -141,7 +162,7 @@ class _Removal(NamedTuple):
 def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
     """The large categories, where no price was rehearsed: each is worth the margin, if all had one size."""
     cool = cooled(stream.mixture)
-    path = _path(cool, _crowd_size(len(cool.rows), FIRST_ROWS), stream, even=True)
+    path = _path(cool, crowd_size(cool, FIRST_ROWS), stream, even=True)
     scores, chosen = _choose(path, stream.margin)
     curve = CountCurve("distinct", tuple(range(len(scores))), tuple(scores.tolist()), chosen)
     return curve, _of_size(cool, path, chosen) if chosen else None
@@ -152,6 +173,52 @@ def complete(stream: Stream, state: MixtureState | None) -> Completed:
     cool = cooled(stream.mixture).corrected()
     first = _second_opinion(stream, cool, _first_found(stream, cool, state))
     found = _probable(stream, cool, _with_candidates(stream, cool, first), alone=not first.number)
+    if not found.number:
+        return Completed(None, found.returned)
+    finished = _finished(stream.mixture, found.state)
+    return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0))
+
+
+def more(stream: Stream, state: MixtureState | None) -> tuple[Array, Returned]:
+    """Probable categories among rows that those found before leave over.
+
+    Parameters
+    ----------
+    stream : Stream
+    state : MixtureState or None
+        What was found before, among these rows.
+
+    Returns
+    -------
+    responsibility : array (N, K)
+        Of further categories.
+    Returned
+    """
+    cool, found = cooled(stream.mixture).corrected(), _Found.nothing(len(stream.mixture.rows))
+    if state is not None:
+        early = np.zeros(state.responsibility.shape[1], dtype=bool)
+        found = found._replace(state=state, late=early, even=stream.evenness(_sizes(cool, state)))
+    alone = not found.number
+    found = _probable(stream, cool, _with_candidates(stream, cool, found), alone=alone)
+    return found.state.responsibility[:, found.late], found.returned
+
+
+def together(stream: Stream, responsibility: Array, late: Array) -> Completed:
+    """The probable ones among categories that were found apart from each other.
+
+    Parameters
+    ----------
+    stream : Stream
+    responsibility : array (N, K)
+    late : bool array (K,)
+        Which were found only after the others.
+    """
+    cool, nothing = cooled(stream.mixture).corrected(), _Found.nothing(len(stream.mixture.rows))
+    if not responsibility.shape[1]:
+        return Completed(None, nothing.returned)
+    state = cool.em(responsibility, _share(cool, responsibility), JOINT_STEPS)
+    even = stream.evenness(_sizes(cool, state))
+    found = _probable(stream, cool, nothing._replace(state=state, late=late, even=even))
     if not found.number:
         return Completed(None, found.returned)
     finished = _finished(stream.mixture, found.state)
@@ -291,7 +358,7 @@ def _unexplained(
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
     part = cool.part(rows, similarity)
-    return rows, part, _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=False)
+    return rows, part, _path(part, crowd_size(part, LATER_ROWS), stream, even=False)
 
 
 def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similarity: Array | None) -> Array:
@@ -301,7 +368,7 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     seen, are less like their mean. A row of a novel category is therefore at most as novel as its rank among
     the rows of that category says.
     """
-    best = cool.known_similarity.max(axis=1)
+    best = cool.best_known
     if state is None or similarity is None:
         return 1 - stream.novelty.p_value(best)
     novelty = 1 - stream.novelty.p_value(np.maximum(best, similarity.max(axis=1)))
@@ -314,8 +381,10 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     return np.asarray(novelty)
 
 
-def _crowd_size(n_rows: int, rows_each: int) -> int:
-    return int(np.clip(n_rows // rows_each, 1, LARGEST_CROWD))
+def crowd_size(mixture: Mixture, rows_each: int) -> int:
+    """Novel categories to begin with, one for so many rows."""
+    largest = QUICK_CROWD if mixture.quick else LARGEST_CROWD
+    return int(np.clip(len(mixture.rows) // rows_each, 1, largest))
 
 
 def _path(cool: Mixture, crowd: int, stream: Stream, *, even: bool) -> list[_Removal]:
@@ -328,11 +397,14 @@ def _path(cool: Mixture, crowd: int, stream: Stream, *, even: bool) -> list[_Rem
     while True:
         similarity, _, part = cool.parts(state)
         worth = worths(cool, state, part, chance, even=even).per_row
-        path.append(_Removal(state, worth))
+        path.append(_Removal(state.packed() if cool.quick else state, worth))
         size = len(worth)
         if size == 1:
             return path
-        out = np.argsort(worth, kind="stable")[: min(max(1, int(AT_ONCE * size)), size - 1)]
+        if cool.quick:
+            out = least_valuable(cool, state, worth, AT_ONCE)
+        else:
+            out = np.argsort(worth, kind="stable")[: min(max(1, int(AT_ONCE * size)), size - 1)]
         rest = np.delete(similarity, out, axis=1)
         state = cool.em(cool.expectation(rest, state.share)[0], state.share, REFIT_STEPS)
 
@@ -356,7 +428,7 @@ def _choose(path: list[_Removal], margin: float) -> tuple[Array, int]:
 def _of_size(cool: Mixture, path: list[_Removal], size: int) -> MixtureState:
     """The mixture of a path with so many categories."""
     removal = next(r for r in reversed(path) if len(r.worth) >= size)
-    return _without_least(cool, removal.state, size, removal.worth)
+    return _without_least(cool, removal.state.unpacked(), size, removal.worth)
 
 
 def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) -> MixtureState:

@@ -132,8 +132,8 @@ class Knowledge:
         known = Known(self.posterior.mean, self.counts, self.came_later)
         return Stream(mixture, self.novelty, self.margin, rng, known)
 
-    def reduced(self, rows: Array) -> Array:
-        """Reduced embeddings in the precision of the posteriors.
+    def reduced(self, rows: Array, first: int = 0) -> Array:
+        """Reduced embeddings in the precision of the posteriors; ``first`` is the number of the first row.
 
         Raises
         ------
@@ -141,7 +141,7 @@ class Knowledge:
             Where a row is so far out that nothing can be computed with it.
         """
         reduced = self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
-        check_reach(reduced, rows, float(np.sqrt(self.prior.variance)))
+        check_reach(reduced, rows, float(np.sqrt(self.prior.variance)), first)
         return reduced
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
