@@ -13,6 +13,7 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note, working, writes
+from vbcgcd.cli.engines import check_engine, predict_folder
 from vbcgcd.cli.incoming import STDIN, incoming, is_terminal
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
@@ -201,7 +202,10 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Save all predictions: .csv, .jsonl or .parquet. Default: show a table."
+            "--output",
+            "-o",
+            help="Save all predictions: .csv, .jsonl or .parquet; with --engine a folder. Default: show a "
+            "table.",
         ),
     ] = None,
     reject: Annotated[
@@ -231,10 +235,16 @@ def predict(
     kind: a.Kind = None,
     format: a.Format = None,
     keep: a.Keep = None,
+    engine: a.Engine = None,
+    address: a.Address = None,
+    workers: a.Workers = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the category of each item, with its probability and the second choice. Nothing is stored.
+
+    With --engine, DATA is a folder of Parquet shards with embeddings and -o a folder for the answers;
+    after an interruption the same command does only what is missing.
 
     Example: vbcgcd predict tuesday.csv
 
@@ -245,6 +255,8 @@ def predict(
     Example: vbcgcd predict --stdin
 
     Example: vbcgcd predict tuesday.csv -o answers.csv --keep all
+
+    Example: vbcgcd predict lake/ -o answers/ --engine ray --address 10.0.0.5:6379
     """
     columns = a.column_options(
         text=text,
@@ -256,6 +268,11 @@ def predict(
         format=format,
         keep=keep,
     )
+    if check_engine(engine, address=address, workers=workers, stdin=stdin):
+        predict_folder(
+            a.open_workspace(workspace), data, output, reject, columns, (engine, address, workers), as_json
+        )
+        return
     if stdin or (data == STDIN and format is None):
         check_stdin(None if data == STDIN else data, output, columns)
         predict_stdin(workspace, reject=reject, as_json=as_json)

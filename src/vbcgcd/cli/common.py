@@ -375,8 +375,12 @@ class Steps:
 
     def embedding(self, completed: int, total: int) -> None:
         """Show how many items are embedded."""
+        self.counting("embedding", completed, total)
+
+    def counting(self, name: str, completed: int, total: int) -> None:
+        """Show how many items a step has done."""
         if not self._counting:
-            self.step("embedding")
+            self.step(name)
             self._counting = True
         self.bars.update(self.task, completed=completed, total=total, of=f"{completed:,} of {total:,}")
         if completed >= total:

@@ -10,6 +10,7 @@ import signal
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
@@ -18,7 +19,7 @@ from vbcgcd.engine.protocol import Work
 from vbcgcd.errors import InputError
 
 #: One thread for each process: threads of several processes would wait for each other.
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 #: First byte of what a worker receives: work to load, or a block.
 LOAD, RUN = b"L", b"R"
 
@@ -142,14 +143,23 @@ def _serve(pipe: Connection) -> None:
         while True:
             kind, content = _parted(pipe.recv_bytes())
             if kind == LOAD:
-                function, unloaded = attempt(lambda content=content: pickle.load(content).load())
+                function, unloaded = attempt(partial(_loaded, content))
                 continue
             number, place = pickle.load(content)
             value, error = None, unloaded
             if function is not None:
-                value, error = attempt(lambda content=content, run=function: run(pickle.load(content)))
+                value, error = attempt(partial(_run, function, content))
             failure = None if error is None else failure_bytes(error)
             pipe.send_bytes(pickle.dumps((number, place, value, failure), protocol=5))
+
+
+def _loaded(content: io.BytesIO) -> Callable[[Any], Any]:
+    work: Work = pickle.load(content)
+    return work.load()
+
+
+def _run(function: Callable[[Any], Any], content: io.BytesIO) -> Any:
+    return function(pickle.load(content))
 
 
 def _parted(message: bytes) -> tuple[bytes, io.BytesIO]:

@@ -10,6 +10,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import ray
@@ -86,7 +87,7 @@ class RayEngine:
             return
         import ray.data
 
-        _check_versions(ray.get(_remote_versions.remote()))
+        _check_versions(ray.get(ray.remote(num_cpus=0)(_versions).remote()))
         self._let_go()  # the processors are for the other pool now
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
@@ -108,7 +109,7 @@ class RayEngine:
         """See `vbcgcd.engine.ordering.Pool`."""
         missing = self.workers - len(self._starting) - len(self._idle) - len(self._busy)
         for _ in range(missing):
-            actor = _Actor.remote()
+            actor = ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)(_Worker).remote()
             self._starting[actor.versions.remote()] = actor
         return len(self._idle)
 
@@ -125,12 +126,11 @@ class RayEngine:
             done, _ = ray.wait(handles, num_returns=1, timeout=1.0)
             if done:
                 more, _ = ray.wait(handles, num_returns=len(handles), timeout=0)
-                outcomes = [outcome for ref in more or done for outcome in self._hear(ref)]
-                return outcomes
+                return [outcome for ref in more or done for outcome in self._hear(ref)]
             if not self._busy and not self._idle and time.monotonic() - since > self._patience:
                 raise WorkersLost(
-                    f"No processor of the Ray cluster has been free for {self._patience:g} seconds: its nodes "
-                    "are lost, or others use them. What is finished is kept; run the command again when the "
+                    f"No processor of the Ray cluster was free for {self._patience:g} seconds: its nodes are "
+                    "lost, or others use them. What is finished is kept; run the command again when the "
                     "cluster is back."
                 )
 
@@ -182,12 +182,16 @@ class RayEngine:
         return [Outcome(place, result, None if failure is None else pickle.loads(failure))]
 
 
-@ray.remote(num_cpus=1, max_restarts=0, max_task_retries=0)
-class _Actor:
+def _nothing(block: Any) -> Any:
+    raise AssertionError("no work is loaded")
+
+
+class _Worker:
     """One worker: the last work that it has loaded."""
 
     def __init__(self) -> None:
-        self.round, self.function = 0, None
+        self.round = 0
+        self.function: Callable[[Any], Any] = _nothing
 
     def versions(self) -> dict[str, str]:
         return _versions()
@@ -197,8 +201,7 @@ class _Actor:
             if number != self.round:
                 self.function = pickle.loads(ray.get(work[0])).load()
                 self.round = number
-            function: Callable[[Any], Any] = self.function
-            return function(block), None
+            return self.function(block), None
         except ray.exceptions.RayError:
             raise
         except Exception as error:
@@ -211,20 +214,18 @@ class _Batches:
     def __init__(self, work: bytes) -> None:
         self.function, self.failure = attempt(lambda: pickle.loads(work).load())
 
+    def _run(self, block: bytes) -> Any:
+        return self.function(pickle.loads(block))
+
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         results, failures = [], []
         for block in batch["block"]:
             value, error = None, self.failure
             if error is None:
-                value, error = attempt(lambda block=block: self.function(pickle.loads(block)))
+                value, error = attempt(partial(self._run, block))
             results.append(pickle.dumps(value, protocol=5))
             failures.append(b"" if error is None else failure_bytes(error))
         return {"result": results, "failure": failures}
-
-
-@ray.remote(num_cpus=0)
-def _remote_versions() -> dict[str, str]:
-    return _versions()
 
 
 def _connect(workers: int | None, address: str | None, memory: int | None) -> None:

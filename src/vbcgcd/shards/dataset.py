@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from vbcgcd.errors import DiskError, InputError, MissingFileError, NothingToDo, reason_of
 from vbcgcd.items.cells import nature_of
 from vbcgcd.items.columns import Columns, choose_columns
+from vbcgcd.items.marks import MANIFEST, check_whole, read_mark
 from vbcgcd.items.parquet import MADE_BY, ParquetTable, pyarrow_module
-from vbcgcd.shards.marks import MANIFEST, check_whole, read_mark
 
 Array = NDArray[Any]
 
@@ -396,7 +396,8 @@ def _check_finite(vectors: Array, shard: Shard, first: int) -> None:
     bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
     if len(bad):
         raise InputError(
-            f"Row {first + int(bad[0])} of {shard.path} contains NaN or infinity; remove it or fill the value."
+            f"Row {first + int(bad[0])} of {shard.path} contains NaN or infinity; remove the row or fill the "
+            "value."
         )
 
 

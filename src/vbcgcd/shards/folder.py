@@ -17,9 +17,9 @@ from typing import Any
 from vbcgcd import __version__
 from vbcgcd.archive import atomic_file
 from vbcgcd.errors import DiskError, InputError, MissingFileError
+from vbcgcd.items.marks import MANIFEST, UNFINISHED, read_mark, write_mark
 from vbcgcd.items.parquet import pyarrow_module
 from vbcgcd.shards.dataset import Shard, ShardedData
-from vbcgcd.shards.marks import MANIFEST, UNFINISHED, read_mark, write_mark
 
 #: Where a shard says which job wrote it, from which file, and what is in it.
 JOB, SOURCE, SUMMARY = b"vbcgcd.job", b"vbcgcd.source", b"vbcgcd.summary"

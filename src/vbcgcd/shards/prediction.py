@@ -99,7 +99,7 @@ class Predict:
 
     def _empty(self, arrow: Any) -> Any:
         nothing = np.empty(0)
-        none = {name: nothing for name in ("probability", "second_probability", "novelty")}
+        none = dict.fromkeys(("probability", "second_probability", "novelty"), nothing)
         whole = {name: nothing.astype(np.int64) for name in ("place", "second")}
         rows = Rows(np.empty((0, self.data.width)), [], None, arrow.table({}))
         return self._table(arrow, rows, {**none, **whole, "refused": nothing.astype(bool)})
@@ -144,7 +144,13 @@ def predict_shards(
     """
     _check(data, knowledge)
     keep = list(data.keep)
-    job = {"command": "predict", "model": model, "reject": reject, "columns": data.columns.names, "keep": keep}
+    job = {
+        "command": "predict",
+        "model": model,
+        "reject": reject,
+        "columns": data.columns.names,
+        "keep": keep,
+    }
     folder = JobFolder(Path(output), job, data)
     missing, done = folder.begin()
     finished = sum(shard.rows for shard in done)

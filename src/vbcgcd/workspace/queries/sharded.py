@@ -1,0 +1,105 @@
+"""Predictions for folders of Parquet shards, on any engine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from vbcgcd.errors import InputError
+from vbcgcd.workspace.batch import UNKNOWN
+from vbcgcd.workspace.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from vbcgcd.engine import Engine
+    from vbcgcd.shards import Manifest, ShardedData
+
+__all__ = ["check_shards", "predict_shards", "shards_of"]
+
+
+def shards_of(snapshot: Snapshot, folder: Any, columns: Mapping[str, Any], prefer: Any) -> ShardedData:
+    """A folder of shards that fits the workspace.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    folder : str or Path
+    columns : dict
+        Options of ``vbcgcd.items.read_items``.
+    prefer : mapping
+        Columns that the workspace remembers.
+    """
+    from vbcgcd.shards import open_shards
+
+    for name in ("split", "format"):
+        if columns.get(name) is not None:
+            raise InputError(
+                f"The option {name!r} cannot be used with an engine: shards are read whole.", option=name
+            )
+    keep: Any = columns.get("keep") or ()
+    chosen = {n: v for n, v in columns.items() if n not in ("split", "format", "keep") and v is not None}
+    if "text" not in chosen and "image" not in chosen:
+        chosen.setdefault("kind", "embedding")
+    data = open_shards(folder, keep=("all",) if keep is True else tuple(keep), prefer=prefer, **chosen)
+    check_shards(snapshot, data)
+    return data
+
+
+def check_shards(snapshot: Snapshot, data: ShardedData) -> None:
+    """Raise if shards hold anything but embeddings that fit the workspace."""
+    if data.columns.kind != "embedding":
+        raise InputError(
+            f"The shards of {data.folder} hold {data.columns.kind}s; embed them first with 'vbcgcd embed "
+            f"{data.folder} -o FOLDER --engine ...'."
+        )
+    known = snapshot.state.embedder
+    if known is None:
+        return
+    if data.width != known["dimension"]:
+        raise InputError(
+            f"This workspace uses embeddings of {known['dimension']} dimensions, but the shards of "
+            f"{data.folder} have {data.width}; use the same embedder."
+        )
+    fingerprint = UNKNOWN if data.made_by is None else data.made_by[1]
+    if UNKNOWN not in (fingerprint, known["fingerprint"]) and fingerprint != known["fingerprint"]:
+        raise InputError(
+            f"This workspace was made with the embedder {known['name']!r}, the shards of {data.folder} with "
+            "another one, and cannot be compared; use the same embedder."
+        )
+
+
+def predict_shards(
+    snapshot: Snapshot,
+    engine: Engine,
+    data: ShardedData,
+    output: Any,
+    reject: float | None,
+    progress: Callable[[int, int], None],
+) -> Manifest:
+    """Category of each row of all shards, written shard by shard.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    engine : Engine
+    data : ShardedData
+    output : str or Path
+        Folder for the answers.
+    reject : float or None
+        Share of items of known categories that may be rejected wrongly; None rejects nothing.
+    progress : callable
+        Called with the rows that are done and all of them.
+    """
+    from vbcgcd.shards import predict_shards as run
+
+    state = snapshot.state
+    return run(
+        engine,
+        data,
+        output,
+        snapshot.knowledge,
+        ids=state.ids,
+        names=[category.name for category in state.live],
+        model=str(snapshot.head.sha256),
+        reject=reject,
+        progress=progress,
+    )
