@@ -5,41 +5,20 @@ import sys
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from lake import read_lake, write_lake, write_texts
+from lake import SITE, read_lake, write_lake, write_texts
 
 from vbcgcd.engine import open_engine
 from vbcgcd.errors import InputError
 from vbcgcd.items import read_items
 from vbcgcd.shards import embed_shards, open_shards, read_manifest
 
-PLUGIN = """
-import numpy as np
-
-
-class Letters:
-    name, kind, dimension, fingerprint, batch_size = "letters", "text", 4, "letters-1", 16
-
-    def embed(self, items):
-        return np.array([[len(t), t.count("1"), t.count("2"), sum(map(ord, t))] for t in items], float)
-
-
-def make(argument, *, kind, **options):
-    return Letters()
-"""
-
 
 @pytest.fixture(scope="module")
-def letters(tmp_path_factory):
+def letters():
     """An embedder of an installed package, which workers find as this process does."""
-    folder = tmp_path_factory.mktemp("site")
-    (folder / "letters_plugin.py").write_text(PLUGIN)
-    about = folder / "letters_plugin-1.dist-info"
-    about.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: letters-plugin\nVersion: 1\n")
-    (about / "entry_points.txt").write_text("[vbcgcd.embedders]\nletters = letters_plugin:make\n")
-    sys.path.insert(0, str(folder))
+    sys.path.insert(0, SITE)
     yield "letters"
-    sys.path.remove(str(folder))
+    sys.path.remove(SITE)
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,7 @@ import os
 import signal
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +14,8 @@ from vbcgcd import CategoryDiscoverer
 from vbcgcd.shards import open_shards
 
 WIDTH, KINDS = 8, 4
+#: A folder with an embedder that is called "letters", as in an installed package.
+SITE = str(Path(__file__).parent / "site")
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Posterior, Prior, Statistics, posterior_from_parts
+from vbcgcd.bayes import Posterior, Prior, Statistics, posterior_from_parts, recover_statistics
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.base import _Base, _reducer
 from vbcgcd.discovery.geometry import Geometry
@@ -38,7 +38,7 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["RowSums", "Shift", "check_options", "gathered_reducer", "learn_gathered"]
+__all__ = ["RowSums", "Shift", "check_options", "gathered_reducer", "learn_gathered", "learn_more_gathered"]
 
 
 @dataclass(frozen=True)
@@ -260,3 +260,39 @@ class _Gathered(_Base):
     def _split_temperature(self, prior: Prior) -> float:
         own = _Base(self.rows, self._present(), self.reducer, self.options)
         return own._split_temperature(prior)
+
+
+@one_thread()
+def learn_more_gathered(
+    knowledge: Knowledge,
+    codes: Array,
+    statistics: Callable[[Array], Iterator[tuple[Array, Statistics]]],
+    *,
+    update_known: bool,
+) -> Knowledge:
+    """What is known after more labelled rows, as `vbcgcd.discovery.knowledge.learn_more` from sums.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    codes : int array (k,)
+        Categories that the rows belong to: positions of known ones, and K, K + 1, ... for new ones.
+    statistics : callable
+        As for `learn_gathered`.
+    update_known : bool
+        Whether rows of known categories update their posteriors.
+    """
+    if knowledge.head is not None:
+        raise InputError("A head learns from all rows at once; learn without an engine.", option="engine")
+    n_known, codes = len(knowledge.posterior), np.unique(codes)
+    touched, new = codes[codes < n_known], codes[codes >= n_known]
+    if update_known:
+        for which, extra in statistics(touched):
+            before = recover_statistics(knowledge.prior, knowledge.posterior.take(which))
+            updated = knowledge.posterior_of(before + extra)
+            knowledge = replace(knowledge, posterior=knowledge.posterior.replaced(which, updated))
+    if knowledge.reliability is not None:  # a category for which somebody has labels stands for a class
+        sure = np.where(np.isin(np.arange(n_known), touched), 1.0, knowledge.reliability)
+        knowledge = replace(knowledge, reliability=sure)
+    parts = [knowledge.posterior_of(some) for _, some in statistics(new)] if len(new) else []
+    return knowledge.extended(Posterior.concatenate(parts)) if parts else knowledge

@@ -87,7 +87,7 @@ class RayEngine:
             return
         import ray.data
 
-        _check_versions(ray.get(ray.remote(num_cpus=0)(_versions).remote()))
+        _check_versions(_versions_there())
         self._let_go()  # the processors are for the other pool now
         context = ray.data.DataContext.get_current()
         context.enable_progress_bars = False
@@ -280,6 +280,12 @@ def _check_reachable(address: str) -> None:
 def _versions() -> dict[str, str]:
     """Versions that have to be the same everywhere, for the same answers."""
     return {"vbcgcd": vbcgcd.__version__, "Python": platform.python_version(), "Ray": ray.__version__}
+
+
+def _versions_there() -> dict[str, str]:
+    """Versions of any node that is free."""
+    there: dict[str, str] = ray.get(ray.remote(num_cpus=0)(_versions).remote())
+    return there
 
 
 def _check_versions(there: dict[str, str]) -> None:

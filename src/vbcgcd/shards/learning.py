@@ -25,7 +25,7 @@ Array = NDArray[Any]
 #: Rows that are held, at most: with fewer labelled rows the base session is that of one machine, bit for bit.
 SAMPLE_ROWS = 65_536
 
-__all__ = ["LabelledShards", "count_labels", "learn_shards", "row_sample", "sample_share"]
+__all__ = ["LabelledShards", "count_labels", "learn_shards", "row_key", "row_sample", "sample_share"]
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class TakeSample:
         limit = int(self.share * 2**64)
         vectors, labels, keys, names = [np.empty((0, self.data.width), np.float32)], [], [], []
         for rows in self.data.read(block):
-            marks = [_key(self.seed, reference) for reference in rows.references]
+            marks = [row_key(self.seed, reference) for reference in rows.references]
             held = rows.labels if rows.labels is not None else [None] * len(marks)
             chosen = [
                 i for i, key in enumerate(marks) if key < limit and not (self.labelled and held[i] is None)
@@ -268,7 +268,7 @@ def row_sample(
     )
 
 
-def _key(seed: int, reference: str) -> int:
+def row_key(seed: int, reference: str) -> int:
     """A number below 2**64 that depends on the id of a row alone."""
     content = f"{seed}:{reference}".encode("utf-8", "surrogateescape")
     return int.from_bytes(hashlib.blake2b(content, digest_size=8).digest(), "big")
