@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import vbcgcd.discovery.session as session_module
+import vbcgcd.discovery.steps as steps_module
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery.count import CountProblem, given
 from vbcgcd.discovery.mixture import MixtureState
@@ -52,11 +52,11 @@ def after_ours(refine: Refine) -> Idea:
 @contextmanager
 def in_place_of_search(idea: Idea) -> Iterator[None]:
     """Let sessions whose number is given find their categories by an idea."""
-    ours, session_module.given = session_module.given, idea
+    ours, steps_module.given = steps_module.given, idea
     try:
         yield
     finally:
-        session_module.given = ours
+        steps_module.given = ours
 
 
 def run(data: Dataset, plan: Plan, idea: Idea = given, classify: Classify | None = None) -> Tried:

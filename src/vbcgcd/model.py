@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from sklearn.base import (
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from vbcgcd.bayes import Posterior, Prior
+from vbcgcd.checks import check_number
 from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.knowledge import (
@@ -30,6 +31,7 @@ from vbcgcd.discovery.options import Options, check_n_novel, check_reject, init_
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.session import run_session
 from vbcgcd.discovery.sound import read_sound_model
+from vbcgcd.discovery.top import top_probabilities
 from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
@@ -52,7 +54,31 @@ PAPER: dict[str, Any] = {
     "unassigned": False,
 }
 
-__all__ = ["CategoryDiscoverer"]
+__all__ = ["CategoryDiscoverer", "TopLabels"]
+
+
+class TopLabels(NamedTuple):
+    """The most probable categories of each row; see `CategoryDiscoverer.predict_top`.
+
+    Attributes
+    ----------
+    labels : array (N, k)
+        The most probable first.
+    probabilities : array (N, k)
+        Calibrated, with equal prior weights, as `predict_proba` gives them.
+    rest : array (N,)
+        Probability of all other categories together. With many categories it is partly an estimate.
+    bound : array (N,)
+        What that probability is at most; 1 where nothing is proven.
+    novelty : array (N,)
+        Novelty score, as `novelty` gives it.
+    """
+
+    labels: Array
+    probabilities: Array
+    rest: Array
+    bound: Array
+    novelty: Array
 
 
 class _NotFitted(NotFittedError, SklearnNotFittedError):  # type: ignore[misc]
@@ -327,6 +353,40 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Array:
         """Probability of each category, array (N, K): calibrated, with equal prior weights."""
         return np.exp(self.predict_log_proba(X))
+
+    def predict_top(self, X: Any, k: int = 5, *, certify: bool = False) -> TopLabels:
+        """The most probable categories of each row, for models with too many for `predict_proba`.
+
+        Parameters
+        ----------
+        X : array-like (N, d)
+        k : int, default=5
+            How many; all where there are fewer.
+        certify : bool, default=False
+            Bound the probability of the other categories by a proof, which takes longer.
+
+        Returns
+        -------
+        TopLabels
+
+        Examples
+        --------
+        >>> model = CategoryDiscoverer().fit([[0.0], [1.0], [8.0], [9.0]], ["a", "a", "b", "b"])
+        >>> top = model.predict_top([[0.4], [8.4]], k=1)
+        >>> top.labels
+        array([['a'],
+               ['b']], dtype='<U1')
+        """
+        check_number("k", k, low=1, whole=True)
+        reduced = self._reduced(X)
+        top = top_probabilities(self.knowledge_, reduced, int(k), certify=certify)
+        return TopLabels(
+            np.asarray(self.classes_[top.categories]),
+            np.exp(top.log_probability),
+            top.rest,
+            top.bound,
+            self.knowledge_.novelty_of(reduced),
+        )
 
     def score_samples(self, X: Any) -> Array:
         """Log-density of each row under the equal mixture of all categories (reduced space), array (N,)."""

@@ -35,7 +35,7 @@ def assert_same_knowledge(one, other):
         assert one.price.per_row == pytest.approx(other.price.per_row, rel=1e-5)
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 @pytest.mark.parametrize("block_rows", [None, 7])
 def test_statistics_gathered_twice_teach_the_same(monkeypatch, covariance, block_rows):
     rows, labels = many()
@@ -84,7 +84,7 @@ def test_a_full_covariance_needs_no_halves(small, monkeypatch):
 
 
 @pytest.mark.parametrize("labels", [[0, 0, 0, 0], [0, 1, 2, 3]], ids=str)
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_without_halves_the_temperature_is_one(labels, covariance):
     rows = np.random.default_rng(0).normal(size=(4, 3))
     assert CategoryDiscoverer(covariance=covariance).fit(rows, labels).temperature_ == 1
@@ -113,7 +113,7 @@ def test_the_spread_of_sizes_is_their_squared_coefficient_of_variation(small):
     assert model.knowledge_.size_spread == pytest.approx(np.var(sizes) / np.mean(sizes) ** 2)
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_the_prior_expects_the_variance_of_its_space(small, covariance):
     def variance(**options):
         model = CategoryDiscoverer(covariance=covariance, **options).fit(small.rows, small.labels)

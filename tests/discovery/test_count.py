@@ -79,7 +79,7 @@ def test_known_rows_alone_are_hardly_taken_for_a_category(learned, seed):
     assert_estimated(report, learned, N_KNOWN)
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_empty_categories_are_not_counted_by_the_evidence(covariance):
     labels = np.repeat(np.arange(N_KNOWN), 40)
     model = CategoryDiscoverer(count="evidence", covariance=covariance).fit(draw(labels, 0), labels)
@@ -109,7 +109,7 @@ def test_a_given_number_is_not_estimated(small, fitted):
 
 
 @pytest.mark.parametrize("count", COUNTERS)
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_every_estimator_draws_its_curve(small, count, covariance):
     model = CategoryDiscoverer(count=count, covariance=covariance, n_components=12)
     model.fit(small.rows, small.labels)

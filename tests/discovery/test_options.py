@@ -17,6 +17,7 @@ WRONG = {
     "prior_variance": (0, -1, "unit", None),
     "mean_precision_prior": (0, -1, None, "auto"),
     "covariance": ("shared", "round", None),
+    "covariance_rank": (1, 0, 2.5, None, "auto"),
     "inference": ("mcmc", None),
     "cluster": ("dbscan", None, 3),
     "relabel": ("sometimes", None),
@@ -27,6 +28,7 @@ WRONG = {
     "alignment_penalty": (-1, "strong", 1.0),
     "unassigned": ("yes", None),
     "update_known": ("yes", None),
+    "shortlist": (1, 2.5, "all", True),
     "svi_steps": (0, 1.5, None),
     "predictive": ("laplace", None),
     "metric": ("cosine", None),
@@ -34,6 +36,7 @@ WRONG = {
     "head": ("linear", True, 3000),
     "head_features": (0, 1.5, None),
     "dtype": ("float16", np.float32),
+    "storage": ("single", "float16", None),
     "random_state": (-1, 0.5, "seed"),
 }
 

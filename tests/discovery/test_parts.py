@@ -61,7 +61,7 @@ def test_the_number_is_judged_beside_others_only():
 
 
 @settings(max_examples=20, deadline=None)
-@given(st.integers(0, 10**6), st.sampled_from(["full", "diagonal"]), st.integers(2, 4))
+@given(st.integers(0, 10**6), st.sampled_from(["full", "lowrank", "diagonal"]), st.integers(2, 4))
 def test_what_is_shared_adds_up_to_what_there_was(seed, covariance, n_parts):
     rng = np.random.default_rng(seed)
     known, means = knowledge_of(rng, covariance, n_categories=3, dim=4)

@@ -6,7 +6,7 @@ import pytest
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import posterior_of, recover_statistics, statistics_by_responsibility, volume_ratio
-from vbcgcd.discovery import session
+from vbcgcd.discovery import session, steps
 from vbcgcd.discovery.balance import balanced_shares
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import fit_novel
@@ -65,7 +65,7 @@ def test_alignment_brings_the_volume_to_its_target(fit, fitted, inference):
 @pytest.mark.parametrize("inference", ["exact", "svi"])
 def test_many_rows_count_for_as_many_as_known_categories_have(fit, fitted, inference, monkeypatch):
     monkeypatch.setattr(
-        session, "balance", lambda rows, weight, novel, known: balanced_shares(novel.count, known.counts)
+        steps, "balance", lambda rows, weight, novel, known: balanced_shares(novel.count, known.counts)
     )
     known = fitted.knowledge_
     few = posterior_of(fitted.prior_, recover_statistics(fitted.prior_, known.posterior) * 0.1)
@@ -92,7 +92,7 @@ def test_many_rows_count_for_as_many_as_known_categories_have(fit, fitted, infer
         )
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_svi_is_aligned_alike_in_every_unit_of_the_data(digit_problem, covariance):
     rows, labels, batch, _ = digit_problem
     model = CategoryDiscoverer(

@@ -49,7 +49,7 @@ COMBINATIONS = pairwise(
     cluster=("mixture", "kmeans", "gmm", "hdbscan"),
     relabel=("confident", "none", "filter", "reassign", "em"),
     inference=("exact", "svi"),
-    covariance=("full", "diagonal"),
+    covariance=("full", "lowrank", "diagonal"),
     alignment=(None, 0.0),
     update_known=(False, True),
 )

@@ -7,7 +7,7 @@ from sklearn.base import clone
 from support import assert_answers, blobs
 from vbcgcd import CategoryDiscoverer
 
-COVARIANCES = ["full", "diagonal"]
+COVARIANCES = ["full", "lowrank", "diagonal"]
 ROWS, LABELS = blobs()
 
 

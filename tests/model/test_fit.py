@@ -154,7 +154,7 @@ def test_digits_are_told_apart_at_least_as_well_as_by_linear_discriminants(digit
 
 
 OPTIONS = pairwise(
-    covariance=("full", "diagonal"),
+    covariance=("full", "lowrank", "diagonal"),
     inference=("exact", "svi"),
     predictive=("plugin", "student"),
     metric=("mahalanobis", "euclidean"),
@@ -202,7 +202,7 @@ def test_other_options_keep_the_digits_apart(digits, options):
     assert CategoryDiscoverer(**options).fit(train, labels).score(test, truth) > 0.93
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_svi_is_close_to_exact(digits, covariance):
     train, labels, test, _ = digits
     exact, svi = (
@@ -248,7 +248,7 @@ def test_statistics_too_large_to_hold_give_the_same_model(digits, monkeypatch):
     np.testing.assert_array_equal(streamed.predict(test), held.predict(test))
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_more_categories_than_the_prior_is_calibrated_on(covariance):
     rows, labels = blobs(n_categories=50, each=6, dim=8)
     model = CategoryDiscoverer(covariance=covariance).fit(rows, labels)

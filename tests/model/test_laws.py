@@ -9,9 +9,10 @@ from support import NAMES, PARTS, assert_same_posterior, assert_same_record, ass
 from vbcgcd import CategoryDiscoverer, InputError
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
-def test_known_posteriors_stay_bit_for_bit(small, covariance):
-    model = fit(small, covariance=covariance)
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
+@pytest.mark.parametrize("storage", ["dtype", "half"])
+def test_known_posteriors_stay_bit_for_bit(small, covariance, storage):
+    model = fit(small, covariance=covariance, storage=storage)
     before = model.posterior_
     copies = {name: getattr(before, name).copy() for name in PARTS}
     for n_novel in (2, 3):
@@ -98,7 +99,12 @@ def test_no_seed_is_allowed(small):
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"covariance": "diagonal", "dtype": "float64"}, {"predictive": "student"}],
+    [
+        {},
+        {"covariance": "diagonal", "dtype": "float64"},
+        {"predictive": "student"},
+        {"covariance": "lowrank", "covariance_rank": 8, "storage": "half"},
+    ],
     ids=str,
 )
 @pytest.mark.parametrize("strings", [False, True])

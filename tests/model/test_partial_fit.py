@@ -8,7 +8,7 @@ from vbcgcd import CategoryDiscoverer, InputError
 from vbcgcd.bayes import posterior_of, statistics_by_label
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_sure_rows_update_their_known_categories_alone(small, covariance):
     batch, truth = (
         small.batch[np.isin(small.truth, [0, 1, 7, 8])],
@@ -43,7 +43,7 @@ def test_rows_without_weight_do_not_update_known_categories(small):
     assert model.posterior_.kappa[:6].sum() - before.kappa.sum() < known.sum() / 2
 
 
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "lowrank", "diagonal"])
 def test_partial_fit_equals_learning_at_once(digit_problem, covariance):
     rows, labels, batch, truth = digit_problem
     more, names = batch[truth < 6], truth[truth < 6]

@@ -6,7 +6,7 @@ from scipy import special, stats
 
 from vbcgcd import CategoryDiscoverer
 
-COVARIANCES = ["full", "diagonal"]
+COVARIANCES = ["full", "lowrank", "diagonal"]
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)

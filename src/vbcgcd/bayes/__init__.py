@@ -20,14 +20,20 @@ from vbcgcd.bayes.posterior import (
     recover_statistics,
 )
 from vbcgcd.bayes.sampling import sample_embeddings
+from vbcgcd.bayes.shortlist import TopCategories, top_categories
 from vbcgcd.bayes.statistics import (
     Statistics,
     statistics_by_label,
     statistics_by_responsibility,
-    structure_of,
 )
 from vbcgcd.bayes.strength import choose_strength
-from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
+from vbcgcd.bayes.structures import (
+    STRUCTURES,
+    CovarianceStructure,
+    Structure,
+    structure_name,
+    structure_of,
+)
 from vbcgcd.bayes.svi import Schedule, SviInfo, SviResult, run_svi
 
 __all__ = [
@@ -45,6 +51,7 @@ __all__ = [
     "Structure",
     "SviInfo",
     "SviResult",
+    "TopCategories",
     "align",
     "bhattacharyya",
     "choose_strength",
@@ -62,6 +69,8 @@ __all__ = [
     "sample_embeddings",
     "statistics_by_label",
     "statistics_by_responsibility",
+    "structure_name",
     "structure_of",
+    "top_categories",
     "volume_ratio",
 ]

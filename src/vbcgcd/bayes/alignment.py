@@ -230,7 +230,7 @@ def penalised(posterior: Posterior, log_det_known: Array, *, weight: float, targ
         _penalty_scale(4 * weight / nu, e, posterior.dim)
         for nu, e in zip(posterior.nu.tolist(), excess.tolist(), strict=True)
     ]
-    factor = posterior.factor / np.sqrt(shrink)[:, None]
+    factor = posterior.form.divided(posterior.factor, np.sqrt(shrink))
     return replace(posterior, factor=factor.astype(posterior.factor.dtype))
 
 

@@ -2,15 +2,6 @@
 
 Mahalanobis: log N(z; m, Psi / (nu - D - 1)), or the Student-t predictive. Euclidean: the nearest mean. The
 log-determinant can be left out, which gives the distance of equation 6 of the paper.
-
-The Student-t predictive: a new row of a category with posterior (m, kappa, nu, Psi) is distributed,
-independently in each block of b dimensions, with nu - b + 1 degrees of freedom and scale
-Psi (kappa + 1) / (kappa freedom):
-
-    log p = log Gamma((freedom + b) / 2) - log Gamma(freedom / 2) - b / 2 log pi
-            - 1/2 log det(Psi spread) - (freedom + b) / 2 log(1 + distance / spread)
-
-with spread = (kappa + 1) / kappa and the squared distance taken in the metric of Psi.
 """
 
 from __future__ import annotations
@@ -26,6 +17,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.linalg import solve_lower, squared_distances, subtract_product, unpack_upper
 from vbcgcd.bayes.posterior import Posterior
+from vbcgcd.bayes.scoring import DistanceToScore, StudentTerms, log_gamma_ratio, student_of, student_terms
+from vbcgcd.bayes.shortlist import list_length, top_categories
 from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.validation import check_finite
 
@@ -41,8 +34,6 @@ CHUNK_SCORES = 2**20
 STAGES = (0.4, 0.75, 1.0)
 #: In fewer dimensions a complete distance is cheaper than a decision to skip it.
 SKIPPING_DIMENSIONS = 32
-#: The exponential function of more than this overflows.
-LARGEST_EXPONENT = 700
 #: Skipping pays if at most this share of categories survives half of the dimensions, on so many rows.
 SURVIVORS, PILOT_ROWS = 0.4, 128
 
@@ -55,46 +46,6 @@ __all__ = [
     "log_normalise",
     "student_terms",
 ]
-
-
-@dataclass(frozen=True)
-class StudentTerms:
-    """Log-densities under K categories: ``constant - volume - slope sum_b log(1 + distance_b / spread)``.
-
-    The sum runs over the blocks of dimensions. All terms are arrays (K,).
-    """
-
-    constant: Array
-    volume: Array
-    slope: Array
-    spread: Array
-
-
-def log_gamma_ratio(freedom: Array, block: int) -> Array:
-    """Log Gamma((freedom + block) / 2) - log Gamma(freedom / 2)."""
-    return np.asarray(scipy.special.gammaln((freedom + block) / 2) - scipy.special.gammaln(freedom / 2))
-
-
-def student_terms(
-    kappa: Array, nu: Array, log_det_scale: Array, *, dim: int, block: int, log_determinant: bool
-) -> StudentTerms:
-    """Terms of the Student-t predictive.
-
-    Parameters
-    ----------
-    kappa, nu, log_det_scale : array (K,)
-        Of the posteriors: kappa, nu and log det Psi over all dimensions.
-    dim : int
-        Number of dimensions.
-    block : int
-        Dimensions of one block.
-    log_determinant : bool
-        False leaves out the volume of the whole scale matrix, Psi spread / freedom.
-    """
-    freedom, spread = nu - block + 1, (kappa + 1) / kappa
-    constant = (dim // block) * (log_gamma_ratio(freedom, block) - 0.5 * block * np.log(np.pi))
-    volume = log_det_scale + dim * np.log(spread) if log_determinant else dim * np.log(freedom)
-    return StudentTerms(constant, 0.5 * volume, 0.5 * (freedom + block), spread)
 
 
 def log_normalise(log_density: Array) -> Array:
@@ -126,6 +77,9 @@ class Classifier:
         Keep the term -1/2 log det Sigma.
     dtype : float32 or float64
         Type of the heavy computation; results are float64.
+    shortlist : int, "auto" or None
+        Categories of which the density of a row is computed by `predict` and `top_categories`: candidates
+        that a cheaper comparison proposes. "auto" takes 48; None takes all categories, and is exact.
 
     Examples
     --------
@@ -141,6 +95,7 @@ class Classifier:
     predictive: Predictive = "plugin"
     log_determinant: bool = True
     dtype: DTypeLike = np.float64
+    shortlist: int | str | None = "auto"
 
     @one_thread()
     def log_density(self, rows: Array, posterior: Posterior, *, chunk_rows: int = CHUNK_ROWS) -> Array:
@@ -172,13 +127,16 @@ class Classifier:
     def predict(self, rows: Array, posterior: Posterior, *, chunk_rows: int | None = None) -> Array:
         """Index of the category with the highest log-density, int array (N,).
 
-        With full covariances, categories are abandoned early where that pays: the triangular solve yields
+        With a short-list only its categories count. Without one the answer is exact. With full covariances,
+        categories are abandoned early where that pays: the triangular solve yields
         the squared distance as a growing sum, and a category whose partial sum already exceeds the best
         complete one cannot win.
         """
+        if list_length(self, posterior) is not None:
+            return top_categories(rows, posterior, self, 1).categories[:, 0]
         out = np.empty(len(rows), dtype=np.intp)
         chunk_rows = chunk_rows or min(CHUNK_ROWS, max(CHUNK_SCORES // len(posterior), 1))
-        scoring = _DistanceToScore.of(self, posterior)
+        scoring = DistanceToScore.of(self, posterior)
         skipping = (
             self.metric == "mahalanobis"
             and posterior.form.triangular
@@ -203,9 +161,9 @@ class Classifier:
         if self.metric == "euclidean":
             return -0.5 * squared_distances(chunk, posterior.mean)
         if self.predictive == "student":
-            terms = _student(self, posterior)
+            terms = student_of(self, posterior)
             return posterior.form.student(chunk, posterior.mean, posterior.factor, terms)
-        return _DistanceToScore.of(self, posterior)(posterior.distances(chunk))
+        return DistanceToScore.of(self, posterior)(posterior.distances(chunk))
 
 
 def _by_chunks(
@@ -217,60 +175,7 @@ def _by_chunks(
     return in_parallel(function, starts, work=work) if len(starts) > 1 else map(function, starts)
 
 
-@dataclass(frozen=True)
-class _DistanceToScore:
-    """Log-density as a falling function of the squared distance in the metric of Psi, category by category.
-
-    ``constant - slope distance`` for the plug-in Gaussian, ``constant - slope log(1 + distance / spread)``
-    for the Student-t predictive.
-    """
-
-    constant: Array
-    slope: Array
-    spread: Array | None
-
-    @classmethod
-    def of(cls, rule: Classifier, posterior: Posterior) -> _DistanceToScore:
-        if rule.predictive == "student":
-            terms = _student(rule, posterior)
-            return cls(terms.constant - terms.volume, terms.slope, terms.spread)
-        constant = np.full(len(posterior), -0.5 * posterior.dim * np.log(2 * np.pi))
-        if rule.log_determinant:
-            constant = constant - 0.5 * posterior.log_det_covariance
-        return cls(constant, 0.5 * posterior.plugin_weight, None)
-
-    def __call__(self, distance: Array) -> Array:
-        """Log-densities, array (N, K), from distances, array (N, K)."""
-        if self.spread is not None:
-            distance = np.log1p(distance / self.spread)
-        return np.asarray(self.constant - self.slope * distance)
-
-    def of_category(self, distance: Array, k: int) -> Array:
-        """Log-densities under category ``k``."""
-        if self.spread is not None:
-            distance = np.log1p(distance / self.spread[k])
-        return np.asarray(self.constant[k] - self.slope[k] * distance)
-
-    def limit(self, score: Array, k: int) -> Array:
-        """Distance below which category ``k`` scores higher than ``score``."""
-        reach = (self.constant[k] - score) / self.slope[k]
-        return np.asarray(
-            reach if self.spread is None else self.spread[k] * np.expm1(np.minimum(reach, LARGEST_EXPONENT))
-        )
-
-
-def _student(rule: Classifier, posterior: Posterior) -> StudentTerms:
-    return student_terms(
-        posterior.kappa,
-        posterior.nu,
-        posterior.log_det_scale,
-        dim=posterior.dim,
-        block=posterior.block,
-        log_determinant=rule.log_determinant,
-    )
-
-
-def _skipping_pays(sample: Array, posterior: Posterior, scoring: _DistanceToScore) -> bool:
+def _skipping_pays(sample: Array, posterior: Posterior, scoring: DistanceToScore) -> bool:
     """Whether half of the dimensions suffice to rule out most categories for these rows."""
     half = posterior.dim // 2
     limit = scoring(posterior.distances(sample)).max(axis=1)
@@ -282,7 +187,7 @@ def _skipping_pays(sample: Array, posterior: Posterior, scoring: _DistanceToScor
     return survivors <= SURVIVORS * len(sample) * len(posterior)
 
 
-def _nearest(chunk: Array, posterior: Posterior, scoring: _DistanceToScore) -> Array:
+def _nearest(chunk: Array, posterior: Posterior, scoring: DistanceToScore) -> Array:
     """Best category of each row, abandoning categories that provably cannot win."""
     winner = squared_distances(chunk, posterior.mean).argmin(axis=1)
     best = np.empty(len(chunk))

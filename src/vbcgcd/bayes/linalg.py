@@ -25,9 +25,11 @@ __all__ = [
     "cholesky",
     "cholesky_upper",
     "diagonal_positions",
+    "leading_directions",
     "outer_packed",
     "pack_lower",
     "packed_size",
+    "signed_directions",
     "solve_lower",
     "squared_distances",
     "subtract_product",
@@ -158,3 +160,77 @@ def centred_together(rows: Array, means: Array) -> tuple[Array, Array]:
     means = means.astype(np.float64)
     center = means.mean(axis=0)
     return rows.astype(np.float64) - center, means - center
+
+
+def leading_directions(rows: Array, rank: int) -> tuple[Array, float]:
+    """Directions G and a number c such that ``G^T G + c I`` is like ``rows^T rows`` and has the same trace.
+
+    Its leading eigenvalues and their directions are those of ``rows^T rows``, and the others their mean.
+
+    Parameters
+    ----------
+    rows : array (M, D)
+    rank : int
+        Most directions.
+
+    Returns
+    -------
+    directions : array (at most rank, D)
+        Orthogonal, the longest first.
+    spare : float
+        0 where there are no more directions than ``rank``.
+    """
+    if len(rows) <= rows.shape[1]:
+        values, vectors = np.linalg.eigh(rows @ rows.T)
+        directions = vectors[:, ::-1][:, :rank].T @ rows
+    else:
+        values, vectors = np.linalg.eigh(rows.T @ rows)
+        directions = _lengthened(vectors[:, ::-1][:, :rank].T, values[::-1][:rank])
+    return _shortened(directions, values[::-1], rank, 0.0)
+
+
+def signed_directions(rows: Array, removed: Array, rank: int, level: float) -> tuple[Array, float]:
+    """As `leading_directions`, for ``rows^T rows - removed^T removed``.
+
+    Parameters
+    ----------
+    rows, removed : array (M, D), array (L, D)
+    rank : int
+    level : float
+        The least that the spare number may be is ``-level``. It is negative where more is removed than the
+        rows have.
+    """
+    together = np.concatenate([rows, removed])
+    signs = np.repeat([1.0, -1.0], [len(rows), len(removed)])
+    used = together.any(axis=1)
+    basis, inside = np.linalg.qr(together[used].T)
+    values, vectors = np.linalg.eigh((inside * signs[used]) @ inside.T)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = min(rank, int((values > 0).sum()))
+    directions = _lengthened((basis @ vectors[:, :kept]).T, values[:kept])
+    return _shortened(directions, values, rank, level)
+
+
+def _lengthened(directions: Array, values: Array) -> Array:
+    """Unit directions with these squared lengths."""
+    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * directions)
+
+
+def _shortened(directions: Array, values: Array, rank: int, level: float) -> tuple[Array, float]:
+    """Directions without what the spare number has of them.
+
+    Parameters
+    ----------
+    directions : array (R, D)
+        Of the leading eigenvalues.
+    values : array (M,)
+        All eigenvalues that are not zero, the largest first.
+    rank : int
+    level : float
+    """
+    kept, dim = directions.shape
+    others = dim - rank
+    spare = max(float(values[kept:].sum()) / others, -level) if others > 0 else 0.0
+    values = np.maximum(values[:kept], 0.0)
+    share = np.divide(values - spare, values, out=np.zeros_like(values), where=values > 0)
+    return directions * np.sqrt(np.maximum(share, 0.0))[:, None], spare

@@ -19,8 +19,8 @@ import numpy as np
 import scipy
 from numpy.typing import DTypeLike, NDArray
 
-from vbcgcd.bayes.statistics import Statistics, structure_of
-from vbcgcd.bayes.structures import CovarianceStructure, Structure
+from vbcgcd.bayes.statistics import Statistics
+from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.errors import InputError
 
@@ -57,8 +57,8 @@ class Prior:
         It must exceed ``block + 1`` for the expected covariance to exist.
     variance : float
         Expected covariance is ``variance`` times the identity.
-    structure : {"full", "diagonal"}
-        ``diagonal`` is one independent prior of this kind for each dimension.
+    structure : str
+        See `structure_of`. ``diagonal`` is one independent prior of this kind for each dimension.
 
     Examples
     --------
@@ -129,8 +129,9 @@ class Posterior:
     nu : array (K,)
     factor : array (K, W)
         Factor of Psi, packed as the structure wants it: the lower triangle of its Cholesky factor
-        (``full``) or the roots of its diagonal (``diagonal``).
-    structure : {"full", "diagonal"}
+        (``full``), its leading directions (``lowrank``) or the roots of its diagonal (``diagonal``).
+    structure : str
+        See `structure_of`.
 
     Examples
     --------
@@ -176,6 +177,11 @@ class Posterior:
     def log_det_scale(self) -> Array:
         """Log det Psi of each category, array (K,)."""
         return self.form.log_dets(self.factor)
+
+    @property
+    def trace_scale(self) -> Array:
+        """Trace of Psi of each category, array (K,)."""
+        return self.form.traces(self.factor)
 
     @property
     def log_det_covariance(self) -> Array:
@@ -248,7 +254,8 @@ def posterior_of(prior: Prior, statistics: Statistics, *, dtype: DTypeLike = np.
     prior : Prior
     statistics : Statistics
     dtype : float64 or float32
-        Storage type of means and factors; the computation is in float64.
+        Storage type of means and factors, unless the structure keeps factors in half precision; the
+        computation is in float64.
 
     Returns
     -------
@@ -279,7 +286,7 @@ def posterior_from_parts(
     1
     """
     mean = np.empty((n_categories, prior.dim), dtype=dtype)
-    factor = np.empty((n_categories, prior.form.width), dtype=dtype)
+    factor = np.empty((n_categories, prior.form.width), dtype=prior.form.stored_as(dtype))
     count = np.empty(n_categories)
 
     def update(item: tuple[int, Statistics]) -> None:

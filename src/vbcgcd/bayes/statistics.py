@@ -2,7 +2,8 @@
 
 They are kept as count, mean and scatter about the mean, the same information in a form that does not cancel
 when a category lies far from the origin. Statistics add: ``stats(A) + stats(B) == stats(A and B)``; they
-subtract; and a multiple of them counts each row with a weight.
+subtract; and a multiple of them counts each row with a weight. With low-rank covariances this is exact for
+categories of few rows and an approximation for others, see `vbcgcd.bayes.structures.lowrank`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.structures import STRUCTURES, CovarianceStructure, Structure
+from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 from vbcgcd.bayes.threads import in_parallel, one_thread
 from vbcgcd.errors import InputError
 
@@ -25,22 +26,7 @@ CHUNK_ROWS = 8192
 #: Weights are summed in another order when they are subtracted: a count this near to zero is zero.
 COUNT_ROUNDING = 1e-9
 
-__all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility", "structure_of"]
-
-
-def structure_of(name: Structure, dim: int) -> CovarianceStructure:
-    """The structure of this name in ``dim`` dimensions.
-
-    Examples
-    --------
-    >>> from vbcgcd.bayes import structure_of
-    >>> structure_of("full", 4).width, structure_of("diagonal", 4).width
-    (10, 4)
-    """
-    if name not in STRUCTURES:
-        names = " or ".join(map(repr, STRUCTURES))
-        raise InputError(f"The covariance structure must be {names}, got {name!r}.")
-    return STRUCTURES[name](dim)
+__all__ = ["Statistics", "statistics_by_label", "statistics_by_responsibility"]
 
 
 @dataclass(frozen=True)
@@ -55,8 +41,9 @@ class Statistics:
         Mean of the rows; zero where the count is zero.
     scatter : array (K, W)
         Sum of outer products about the mean, packed as the structure wants it: the lower triangle
-        (``full``) or the diagonal (``diagonal``).
-    structure : {"full", "diagonal"}
+        (``full``), the leading directions (``lowrank``) or the diagonal (``diagonal``).
+    structure : str
+        See `structure_of`.
 
     Examples
     --------
@@ -120,7 +107,7 @@ class Statistics:
     @classmethod
     def empty(cls, n_categories: int, dim: int, structure: Structure = "full") -> Statistics:
         """Statistics of no rows."""
-        width = structure_of(structure, dim).width
+        width = structure_of(structure, dim).scatter_width
         return cls(
             np.zeros(n_categories), np.zeros((n_categories, dim)), np.zeros((n_categories, width)), structure
         )
@@ -141,7 +128,7 @@ class Statistics:
         return Statistics(self.count[indices], self.mean[indices], self.scatter[indices], self.structure)
 
     def merged(self) -> Statistics:
-        """All categories merged into one: exact, because statistics add."""
+        """All categories merged into one, because statistics add."""
         parts = [self.take([k]) for k in range(len(self))]
         return sum(parts[1:], parts[0])
 
@@ -151,7 +138,8 @@ class Statistics:
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count != 0)
         gap = other.mean - self.mean
         mean = self.mean + share[:, None] * gap
-        scatter = self.scatter + other.scatter + self.form.between(self.count * share, gap)
+        form = self.form
+        scatter = form.plus(self.scatter, other.scatter, form.between(self.count * share, gap))
         return Statistics(count, mean, scatter, self.structure)
 
     def __sub__(self, other: Statistics) -> Statistics:
@@ -166,13 +154,15 @@ class Statistics:
         share = np.divide(other.count, count, out=np.zeros_like(count), where=count != 0)
         mean = np.where(count[:, None] != 0, self.mean + share[:, None] * (self.mean - other.mean), 0.0)
         weight = np.divide(count * other.count, self.count, out=np.zeros_like(count), where=self.count != 0)
-        scatter = self.scatter - other.scatter - self.form.between(weight, mean - other.mean)
+        form = self.form
+        scatter = form.minus(self.scatter, other.scatter, form.between(weight, mean - other.mean))
         scatter = np.where(count[:, None] != 0, scatter, 0.0)
         return Statistics(count, mean, scatter, self.structure)
 
     def __mul__(self, weight: float | Array) -> Statistics:
         weight = np.broadcast_to(np.asarray(weight, dtype=np.float64), self.count.shape)
-        return Statistics(self.count * weight, self.mean, self.scatter * weight[:, None], self.structure)
+        scatter = self.form.times(self.scatter, weight)
+        return Statistics(self.count * weight, self.mean, scatter, self.structure)
 
     __rmul__ = __mul__
 
@@ -204,7 +194,7 @@ def statistics_by_label(
     n_categories : int
     weight : array (N,), optional
         Weight of each row.
-    structure : {"full", "diagonal"}
+    structure : str
         Which covariances are kept.
     chunk_rows : int
         Rows held in float64 at a time.
@@ -263,7 +253,7 @@ def statistics_by_responsibility(
     ----------
     rows : array (N, D)
     responsibility : array (N, K), not negative
-    structure : {"full", "diagonal"}
+    structure : str
         Which covariances are kept.
     chunk_rows : int
         Rows held in float64 at a time.

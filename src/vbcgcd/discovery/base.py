@@ -13,6 +13,7 @@ from vbcgcd.bayes import (
     Posterior,
     Prior,
     Statistics,
+    Structure,
     choose_strength,
     posterior_from_parts,
     posterior_of,
@@ -111,6 +112,8 @@ class _Base:
         self.weight = weight
         self.n_rows = np.bincount(codes)
         self.sizes = np.bincount(codes, weight).astype(np.float64)
+        self.form = structure_of(options.structure, reducer.n_components)
+        self.calibrated_as: Structure = self.form.left_out_as or options.structure
         self.statistics = self._kept_statistics()
 
     def knowledge(self) -> Knowledge:
@@ -191,13 +194,15 @@ class _Base:
 
     def _kept_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""
-        width = structure_of(self.options.covariance, self.reducer.n_components).width
-        if 8 * len(self.sizes) * width > HELD_BYTES:
+        if 8 * len(self.sizes) * self.form.scatter_width > HELD_BYTES:
             return None
         return Statistics.concatenate([part for _, part in self._statistics(self.codes)])
 
-    def _statistics(self, codes: Array) -> Iterator[tuple[int, Statistics]]:
+    def _statistics(
+        self, codes: Array, structure: Structure | None = None
+    ) -> Iterator[tuple[int, Statistics]]:
         """Statistics of each category in reduced space, with only a block of reduced rows in memory."""
+        structure = structure or self.options.structure
         order = np.argsort(codes, kind="stable")
         n_categories = int(codes.max()) + 1
         bounds = np.searchsorted(codes[order], np.arange(n_categories + 1))
@@ -208,9 +213,7 @@ class _Base:
             block = self.reducer.transform(self.rows[members], dtype=self.options.classifier.dtype)
             within = codes[members] - first
             some = None if self.weight is None else self.weight[members]
-            for k, part in iter_label_statistics(
-                block, within, last - first, some, structure=self.options.covariance
-            ):
+            for k, part in iter_label_statistics(block, within, last - first, some, structure=structure):
                 yield first + k, part
             first = last
 
@@ -224,29 +227,34 @@ class _Base:
             options.mean_precision_prior,
             0.0 if isinstance(strength, str) else float(strength),
             self._prior_variance(statistics),
-            options.covariance,
+            self.calibrated_as,
         )
         rule = options.classifier
         exact_left_out = (
-            prior.form.triangular and rule.metric == "mahalanobis" and (self.n_rows[chosen] > 1).sum() > 1
+            self.form.left_out_as is not None
+            and rule.metric == "mahalanobis"
+            and (self.n_rows[chosen] > 1).sum() > 1
         )
         if strength == "evidence" or (strength == "auto" and not exact_left_out):
             prior = choose_strength(prior, statistics)
         if not exact_left_out:
-            return prior, None
+            return replace(prior, structure=options.structure), None
         left_out = self._left_out(chosen, options.generator(0, 0))
         if strength == "auto":
             prior = calibrate_strength(prior, statistics, left_out)
         most = _spread_out(np.arange(len(self.sizes)), TEMPERATURE_CATEGORIES)
         if len(most) > len(chosen):  # more competitors make an answer less sure
             statistics, left_out = self._statistics_of(most), self._left_out(most, options.generator(0, 0))
-        return prior, left_out_temperature(prior, statistics, left_out, rule.predictive)
+        temperature = left_out_temperature(prior, statistics, left_out, rule.predictive)
+        return replace(prior, structure=options.structure), temperature
 
     def _statistics_of(self, chosen: Array) -> Statistics:
-        if self.statistics is None:
+        """Statistics of some categories, in the structure in which they can be left out."""
+        if self.statistics is None or self.calibrated_as != self.statistics.structure:
             part = np.full(len(self.sizes), -1)
             part[chosen] = np.arange(len(chosen))
-            return Statistics.concatenate([s for _, s in self._statistics(part[self.codes])])
+            found = self._statistics(part[self.codes], self.calibrated_as)
+            return Statistics.concatenate([s for _, s in found])
         return self.statistics if len(chosen) == len(self.statistics) else self.statistics.take(chosen)
 
     def _prior_variance(self, statistics: Statistics) -> float:

@@ -131,7 +131,9 @@ def _first_pass(problem: CountProblem) -> tuple[CountCurve, MixtureState | None]
     )
     scores = _worth(path, mixture.total, price)
     chosen = _choose(scores, path, price, mixture)
-    return _curve_of("rehearsal", np.arange(len(scores)), scores, chosen), path.states.get(chosen)
+    state = path.states.get(chosen)
+    curve = _curve_of("rehearsal", np.arange(len(scores)), scores, chosen)
+    return curve, None if state is None else state.unpacked()
 
 
 def _worth(path: Path, total: float, price: CategoryPrice) -> Array:
@@ -148,6 +150,8 @@ def _choose(scores: Array, path: Path, price: CategoryPrice, mixture: Mixture) -
     better = (k for k in range(1, len(scores)) if scores[k] > scores[k // 2 : k].max())
     best = max(better, default=0)
     likelihood = dict(zip(path.size.tolist(), path.log_likelihood.tolist(), strict=True))
+    while best not in likelihood:  # several were removed at a time: the next larger mixture stands for it
+        best += 1
     by_chance = BEYOND_CHANCE * price.outliers.sum() * np.sqrt(mixture.total)
     return best if likelihood[best] - likelihood[0] > by_chance else int(scores[1] > 0)
 
@@ -162,7 +166,8 @@ def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path
 
         def all_real(path: Path, crowd: int = crowd, enough: int = enough) -> bool:
             """Whether the first removals already cost what real categories cost: the crowd is too small."""
-            if price is None or crowd >= most or len(path.size) != enough + 1:
+            removed = path.size[0] - path.size
+            if price is None or crowd >= most or removed[-1] < enough or removed[-2] >= enough:
                 return False
             return bool(gains(path, mixture.total, price.outliers).mean() > price.per_row)
 

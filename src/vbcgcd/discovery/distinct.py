@@ -17,7 +17,15 @@ import scipy
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, Mixture, MixtureState
-from vbcgcd.discovery.search import EVEN_SHARE, SOLUTION_STEPS, START_STEPS, cooled, search, seed
+from vbcgcd.discovery.search import (
+    EVEN_SHARE,
+    SOLUTION_STEPS,
+    START_STEPS,
+    cooled,
+    least_valuable,
+    search,
+    seed,
+)
 from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.discovery.worth import Evidence, Stream, Worth, worths
 from vbcgcd.record import CountCurve
@@ -26,6 +34,8 @@ Array = NDArray[Any]
 
 #: Rows for each category of the crowd in the first and in a later pass, and the largest crowd.
 FIRST_ROWS, LATER_ROWS, LARGEST_CROWD = 8, 4, 100
+#: The largest crowd of a quick search, which removes many at a time.
+QUICK_CROWD = 600
 #: Starts of a crowd; EM steps of a crowd, after a removal, and of two passes put together.
 CROWD_STARTS, CROWD_STEPS, REFIT_STEPS, JOINT_STEPS = 2, 25, 5, 15
 #: Share of a crowd that is removed at a time.
@@ -47,7 +57,7 @@ FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.9, 3
 
-__all__ = ["Completed", "Returned", "complete", "first_pass", "of_number", "weak_groups"]
+__all__ = ["Completed", "Returned", "again", "complete", "first_pass", "of_number", "weak_groups"]
 
 
 class Returned(NamedTuple):
@@ -141,7 +151,7 @@ class _Removal(NamedTuple):
 def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
     """The large categories, where no price was rehearsed: each is worth the margin, if all had one size."""
     cool = cooled(stream.mixture)
-    path = _path(cool, _crowd_size(len(cool.rows), FIRST_ROWS), stream, even=True)
+    path = _path(cool, _crowd_size(cool, FIRST_ROWS), stream, even=True)
     scores, chosen = _choose(path, stream.margin)
     curve = CountCurve("distinct", tuple(range(len(scores))), tuple(scores.tolist()), chosen)
     return curve, _of_size(cool, path, chosen) if chosen else None
@@ -156,6 +166,32 @@ def complete(stream: Stream, state: MixtureState | None) -> Completed:
         return Completed(None, found.returned)
     finished = _finished(stream.mixture, found.state)
     return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0))
+
+
+def again(stream: Stream, state: MixtureState | None) -> tuple[Completed, bool]:
+    """The categories found before that are still probable, and others among rows that they leave over.
+
+    The second value is whether there is any change.
+
+    Parameters
+    ----------
+    stream : Stream
+        Of other rows, or the same.
+    state : MixtureState or None
+        What was found before, among these rows.
+    """
+    cool = cooled(stream.mixture).corrected()
+    found = _Found.nothing(len(cool.rows))
+    if state is not None:
+        early = np.zeros(state.responsibility.shape[1], dtype=bool)
+        found = found._replace(state=state, late=early, even=stream.evenness(_sizes(cool, state)))
+    before = found.number
+    found = _probable(stream, cool, _with_candidates(stream, cool, found), alone=not before)
+    changed = bool(found.late.any()) or found.number != before
+    if not found.number:
+        return Completed(None, found.returned), changed
+    finished = _finished(stream.mixture, found.state)
+    return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0)), changed
 
 
 def of_number(stream: Stream, state: MixtureState | None, number: int) -> MixtureState:
@@ -291,7 +327,7 @@ def _unexplained(
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
     part = cool.part(rows, similarity)
-    return rows, part, _path(part, _crowd_size(len(rows), LATER_ROWS), stream, even=False)
+    return rows, part, _path(part, _crowd_size(part, LATER_ROWS), stream, even=False)
 
 
 def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similarity: Array | None) -> Array:
@@ -301,7 +337,7 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     seen, are less like their mean. A row of a novel category is therefore at most as novel as its rank among
     the rows of that category says.
     """
-    best = cool.known_similarity.max(axis=1)
+    best = cool.best_known
     if state is None or similarity is None:
         return 1 - stream.novelty.p_value(best)
     novelty = 1 - stream.novelty.p_value(np.maximum(best, similarity.max(axis=1)))
@@ -314,8 +350,9 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     return np.asarray(novelty)
 
 
-def _crowd_size(n_rows: int, rows_each: int) -> int:
-    return int(np.clip(n_rows // rows_each, 1, LARGEST_CROWD))
+def _crowd_size(mixture: Mixture, rows_each: int) -> int:
+    largest = QUICK_CROWD if mixture.quick else LARGEST_CROWD
+    return int(np.clip(len(mixture.rows) // rows_each, 1, largest))
 
 
 def _path(cool: Mixture, crowd: int, stream: Stream, *, even: bool) -> list[_Removal]:
@@ -328,11 +365,14 @@ def _path(cool: Mixture, crowd: int, stream: Stream, *, even: bool) -> list[_Rem
     while True:
         similarity, _, part = cool.parts(state)
         worth = worths(cool, state, part, chance, even=even).per_row
-        path.append(_Removal(state, worth))
+        path.append(_Removal(state.packed() if cool.quick else state, worth))
         size = len(worth)
         if size == 1:
             return path
-        out = np.argsort(worth, kind="stable")[: min(max(1, int(AT_ONCE * size)), size - 1)]
+        if cool.quick:
+            out = least_valuable(cool, state, worth, AT_ONCE)
+        else:
+            out = np.argsort(worth, kind="stable")[: min(max(1, int(AT_ONCE * size)), size - 1)]
         rest = np.delete(similarity, out, axis=1)
         state = cool.em(cool.expectation(rest, state.share)[0], state.share, REFIT_STEPS)
 
@@ -356,7 +396,7 @@ def _choose(path: list[_Removal], margin: float) -> tuple[Array, int]:
 def _of_size(cool: Mixture, path: list[_Removal], size: int) -> MixtureState:
     """The mixture of a path with so many categories."""
     removal = next(r for r in reversed(path) if len(r.worth) >= size)
-    return _without_least(cool, removal.state, size, removal.worth)
+    return _without_least(cool, removal.state.unpacked(), size, removal.worth)
 
 
 def _without_least(cool: Mixture, state: MixtureState, size: int, worth: Array) -> MixtureState:

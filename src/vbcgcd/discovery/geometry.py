@@ -139,6 +139,26 @@ class Geometry:
         """
         product, length, own = others_of_each_row(rows, weight)
         others = weight.sum(axis=0) - weight
+        return self.to_others(product, length, own, others, corrected=corrected)
+
+    def to_others(
+        self, product: Array, length: Array, own: Array, others: Array, *, corrected: bool
+    ) -> Array:
+        """Similarity of rows to clusters without them, from sums over the other rows; arrays that broadcast.
+
+        Parameters
+        ----------
+        product : array
+            Of the row and the weighted sum of the other rows.
+        length : array
+            Squared length of that sum.
+        own : array
+            Squared length of the row.
+        others : array
+            Weight of the other rows.
+        corrected : bool
+            Whether it is `corrected` for the number of other rows.
+        """
         if self.kind == "direction":
             similarity = np.asarray(product / np.sqrt(np.maximum(length, SHORTEST_SUM)))
         else:

@@ -24,6 +24,7 @@ from vbcgcd.bayes import (
     posterior_of,
     recover_statistics,
     statistics_by_label,
+    structure_of,
 )
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.calibrate import usual_margin
@@ -36,6 +37,7 @@ from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.strategies import one_hot
+from vbcgcd.discovery.top import best_and_second, is_listed
 from vbcgcd.discovery.watch import Watch
 from vbcgcd.discovery.worth import Known, Stream
 from vbcgcd.errors import InputError
@@ -141,8 +143,8 @@ class Knowledge:
         known = Known(self.posterior.mean, self.counts, self.came_later)
         return Stream(mixture, self.novelty, self.margin, rng, known)
 
-    def reduced(self, rows: Array) -> Array:
-        """Reduced embeddings in the precision of the posteriors.
+    def reduced(self, rows: Array, first: int = 0) -> Array:
+        """Reduced embeddings in the precision of the posteriors; ``first`` is the number of the first row.
 
         Raises
         ------
@@ -150,7 +152,7 @@ class Knowledge:
             Where a row is so far out that nothing can be computed with it.
         """
         reduced = self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
-        check_reach(reduced, rows, float(np.sqrt(self.prior.variance)))
+        check_reach(reduced, rows, float(np.sqrt(self.prior.variance)), first)
         return reduced
 
     def posterior_of(self, statistics: Statistics) -> Posterior:
@@ -332,16 +334,25 @@ def score(knowledge: Knowledge, embeddings: Array, own: Array | None = None) -> 
     parts = []
     for start in range(0, len(embeddings), CHUNK_ROWS):
         reduced = knowledge.reduced(embeddings[start : start + CHUNK_ROWS])
-        log_probability = knowledge.log_probabilities(reduced)
         novelty = knowledge.novelty_of(reduced)
         chosen = None if own is None else own[start : start + CHUNK_ROWS]
-        best, second = top_two(log_probability, chosen)
-        probability = np.exp(log_probability)
+        best, second, probability = _best_and_second(knowledge, reduced, chosen)
         if own is None:
             probability *= 1 - knowledge.novelty.strangeness(novelty)[:, None]
-            probability *= knowledge.reliabilities
-        parts.append((best, gather(probability, best), second, gather(probability, second), novelty))
+            probability *= knowledge.reliabilities[np.stack([best, second], axis=1)]
+        parts.append((best, probability[:, 0], second, probability[:, 1], novelty))
     return Scores(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _best_and_second(knowledge: Knowledge, reduced: Array, own: Array | None) -> tuple[Array, Array, Array]:
+    """Best and second best category of each row, arrays (N,), and their probabilities, array (N, 2)."""
+    if is_listed(knowledge):
+        best, second, *logarithms = best_and_second(knowledge, reduced, own)
+        return best, second, np.exp(np.stack(logarithms, axis=1))
+    log_probability = knowledge.log_probabilities(reduced)
+    best, second = top_two(log_probability, own)
+    probability = np.exp(log_probability)
+    return best, second, np.stack([gather(probability, best), gather(probability, second)], axis=1)
 
 
 def is_rejected(novelty: Array, rate: float | None) -> Array:
@@ -417,11 +428,13 @@ def read_model(path: str | os.PathLike[str]) -> tuple[Knowledge, Array, Array, A
     """What `write_model` wrote: knowledge, labels, births and further values."""
     arrays, state = read_archive(path, KIND, VERSION)
     structure = state["prior"]["structure"]
-    if structure not in STRUCTURES:
+    try:
+        structure_of(structure, 1)
+    except InputError:
         raise InputError(
             f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
             f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
-        )
+        ) from None
     prior = Prior(**state["prior"])
     knowledge = Knowledge(
         Reducer(

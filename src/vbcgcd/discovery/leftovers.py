@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior, recover_statistics, statistics_by_responsibility
-from vbcgcd.discovery.distinct import SEEDLING_ROWS, weak_groups
+from vbcgcd.discovery.distinct import SEEDLING_ROWS, Returned, weak_groups
+from vbcgcd.discovery.geometry import Novelty
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, MixtureState
 from vbcgcd.discovery.rows import Discovery, SessionRows
@@ -29,7 +30,7 @@ FEWEST_TAUGHT = 2.0
 #: A row that belongs to no category with more than this probability teaches none.
 STRANGER = 0.5
 
-__all__ = ["Leftovers", "tend", "with_past"]
+__all__ = ["Leftovers", "strangeness_of", "tend", "with_past"]
 
 
 class Leftovers(NamedTuple):
@@ -256,15 +257,41 @@ def _strangeness(here: SessionRows, discovery: Discovery, reliability: Array) ->
 
     For a row of a novel category it is the probability that the category stands for no class.
     """
-    novelty, novel = here.knowledge.novelty, is_novel(discovery.responsibility)
+    novelty, labels = here.knowledge.novelty, hard_labels(discovery.responsibility)
+    scores = 1 - novelty.p_value(here.mixture.best_known)
+    return strangeness_of(novelty, scores, labels, reliability, discovery.returned, here.weight)
+
+
+def strangeness_of(
+    novelty: Novelty,
+    scores: Array,
+    labels: Array,
+    reliability: Array,
+    returned: Returned,
+    weight: Array | None = None,
+) -> Array:
+    """Probability that each row belongs to no category, array (N,).
+
+    Parameters
+    ----------
+    novelty : Novelty
+    scores : array (N,)
+        Novelty of each row.
+    labels : int array (N,)
+        The novel category of each row; -1 for a row that is not novel.
+    reliability : array (K,)
+        Probability that each novel category stands for a class.
+    returned : Returned
+    weight : array (N,), optional
+    """
+    novel = labels >= 0
     out = np.zeros(len(novel))
-    out[novel] = 1 - reliability[hard_labels(discovery.responsibility)[novel]]
+    out[novel] = 1 - reliability[labels[novel]]
     if not novel.all():
-        scores = 1 - novelty.p_value(here.mixture.known_similarity[~novel].max(axis=1))
-        weight = None if here.weight is None else here.weight[~novel]
-        out[~novel] = novelty.strangeness(scores, novelty.stranger_share(scores, weight))
-    back = discovery.returned.category >= 0  # a row may be strange, but it is not alone
-    out[back] = discovery.returned.doubt[back]
+        some = None if weight is None else weight[~novel]
+        out[~novel] = novelty.strangeness(scores[~novel], novelty.stranger_share(scores[~novel], some))
+    back = returned.category >= 0  # a row may be strange, but it is not alone
+    out[back] = returned.doubt[back]
     return out
 
 
@@ -272,7 +299,7 @@ def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:
     """Similarity of each row to its best category, known or novel, and its novelty."""
     novelty, mixture = here.knowledge.novelty, here.mixture
     weight = here.weighted(discovery.teaching)
-    best = mixture.known_similarity.max(axis=1)
+    best = mixture.best_known
     if weight.shape[1]:
         similarity = novelty.geometry.left_out_similarity(
             mixture.rows, weight.astype(np.float32), corrected=True

@@ -90,7 +90,7 @@ def is_reached(reduced: Array, spread: float = 1.0) -> Array:
     return np.asarray((np.abs(reduced) <= _limit(spread)).all(axis=1))
 
 
-def check_reach(reduced: Array, rows: Array, spread: float) -> None:
+def check_reach(reduced: Array, rows: Array, spread: float, first: int = 0) -> None:
     """Raise an `InputError` that names the first row whose reduced embedding cannot be computed with.
 
     Parameters
@@ -100,13 +100,15 @@ def check_reach(reduced: Array, rows: Array, spread: float) -> None:
         The embeddings.
     spread : float
         Standard deviation within a category that is expected in the reduced space.
+    first : int
+        Number of the first row among all.
     """
     if _largest(reduced) <= _limit(spread):
         return
     row = int(is_reached(reduced, spread).argmin())
     column = int(np.abs(rows[row]).argmax())
     raise InputError(
-        f"Row {row} of X is too far from the labelled rows to compute with: it contains "
+        f"Row {first + row} of X is too far from the labelled rows to compute with: it contains "
         f"{rows[row, column]:.4g} in column {column}. Remove it, or scale it as the labelled rows were."
     )
 

@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.known_side import KnownSide, log_sum_exp
 
 Array = NDArray[Any]
 
@@ -30,6 +32,8 @@ EVENNESS_PRICE = 1.0
 SHARE_BOUNDS = (0.005, 0.995)
 #: EM stops when the responsibilities of a row move by less than this on average.
 EM_TOLERANCE = 2e-3
+#: Smaller responsibilities than this are left out of what is kept.
+NEGLIGIBLE = 1e-4
 #: The part of one category in the likelihood of a row is at most 1 minus this: its logarithm stays finite.
 TINY_PART = 1e-9
 
@@ -49,6 +53,17 @@ class MixtureState(NamedTuple):
         """What a search maximises."""
         return self.log_likelihood - self.price
 
+    def packed(self) -> MixtureState:
+        """To be kept beside many others: responsibilities as a sparse array, without the negligible ones."""
+        some = np.where(self.responsibility > NEGLIGIBLE, self.responsibility, 0)
+        return self._replace(responsibility=scipy.sparse.csr_array(some))
+
+    def unpacked(self) -> MixtureState:
+        """With responsibilities as an ordinary array, whatever they were kept as."""
+        if isinstance(self.responsibility, np.ndarray):
+            return self
+        return self._replace(responsibility=self.responsibility.toarray())
+
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
@@ -59,8 +74,8 @@ class Mixture:
     geometry : Geometry
     rows : array (N, D)
         Reduced embeddings, prepared by the geometry.
-    known_similarity : array (N, Kk)
-        Similarity of each row to each known category.
+    known_side : KnownSide
+        The same rows and the known categories.
     weight : float32 array (N,)
         Weight of each row.
     size_spread : float
@@ -74,11 +89,14 @@ class Mixture:
 
     geometry: Geometry
     rows: Array
-    known_similarity: Array
+    known_side: KnownSide
     weight: Array
     size_spread: float
     sharpness: np.float32
     corrects: bool = False
+
+    #: Whether searches are to take less trouble, for many rows and categories.
+    quick: ClassVar[bool] = False
 
     @classmethod
     def of(
@@ -105,11 +123,10 @@ class Mixture:
             See above.
         """
         prepared = geometry.prepared(rows)
-        similarity = geometry.similarity(prepared, known_means)
         return cls(
             geometry,
             prepared,
-            similarity if counts is None else geometry.corrected(similarity, counts),
+            KnownSide(geometry, prepared, known_means, counts),
             np.ones(len(rows), np.float32) if weight is None else weight.astype(np.float32),
             size_spread,
             np.float32(geometry.sharpness),
@@ -135,10 +152,8 @@ class Mixture:
 
     def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
         """Some of the rows; categories with these similarities (N, K) are known as well."""
-        known = (
-            self.known_similarity if similarity is None else np.hstack([self.known_similarity, similarity])
-        )
-        return replace(self, rows=self.rows[rows], known_similarity=known[rows], weight=self.weight[rows])
+        known = self.known_side.part(rows, similarity)
+        return replace(self, rows=known.rows, known_side=known, weight=self.weight[rows])
 
     @functools.cached_property
     def total(self) -> float:
@@ -148,8 +163,22 @@ class Mixture:
     @functools.cached_property
     def known(self) -> Array:
         """Log-likelihood of each row under the known categories alone, array (N,)."""
-        n_known = self.known_similarity.shape[1]
-        return log_sum_exp(self.sharpness * self.known_similarity) - np.float32(np.log(n_known))
+        return self.known_side.log_sum(float(self.sharpness)) - np.float32(np.log(self.n_known))
+
+    @property
+    def n_known(self) -> int:
+        """Number of known categories."""
+        return len(self.known_side)
+
+    @property
+    def best_known(self) -> Array:
+        """Similarity of each row to its best known category, array (N,)."""
+        return self.known_side.best
+
+    @property
+    def known_similarity(self) -> Array:
+        """Similarity of each row to each known category, array (N, Kk): to look at few rows only."""
+        return self.known_side.similarity()
 
     @property
     def known_log_likelihood(self) -> float:
@@ -202,9 +231,3 @@ class Mixture:
         p = sizes / n
         unevenness = n * (np.log(k) + (p * np.log(p + 1e-12)).sum() - 0.5 * self.size_spread)
         return EVENNESS_PRICE * max(0.0, float(unevenness))
-
-
-def log_sum_exp(scores: Array) -> Array:
-    """Log of the sum of exponentials of each row, in the precision of the scores."""
-    top = scores.max(axis=1)
-    return np.asarray(np.log(np.exp(scores - top[:, None]).sum(axis=1)) + top)

@@ -11,7 +11,8 @@ from typing import Any, Concatenate, ParamSpec
 
 import numpy as np
 
-from vbcgcd.bayes import STRUCTURES, Classifier, Metric, Predictive, Structure
+from vbcgcd.bayes import STRUCTURES, Classifier, Metric, Predictive, Structure, structure_name
+from vbcgcd.bayes.structures import FEWEST_DIRECTIONS, USUAL_RANK
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.discovery.count import COUNTERS
 from vbcgcd.discovery.strategies import CLUSTERERS, PLUGIN, RELABELLERS, Clusterer
@@ -70,8 +71,12 @@ class Options:
         variance within the labelled categories.
     mean_precision_prior : float, default=0.01
         How many rows the prior mean is worth.
-    covariance : {"full", "diagonal"}, default="full"
-        Structure of each category's covariance.
+    covariance : {"full", "lowrank", "diagonal"}, default="full"
+        Structure of each category's covariance. "lowrank" is a multiple of the covariance that all categories
+        share, and a few directions of its own; it takes a fifth of the memory of "full" in 384 dimensions.
+    covariance_rank : int, default=36
+        Directions that ``covariance="lowrank"`` keeps for each category. One of at most so many rows is kept
+        exactly; of others the leading directions are, and the rest is spread over all dimensions.
     inference : {"exact", "svi"}, default="exact"
         Exact posterior, or stochastic variational inference.
     cluster : {"mixture", "kmeans", "gmm", "hdbscan", "plugin:NAME"} or callable, default="mixture"
@@ -125,8 +130,17 @@ class Options:
         Novelty, refusal and the search for novel categories stay the Gaussians'.
     head_features : int, default=3000
         Random features of ``head="ridge"``: F (F + 1) / 2 numbers are kept, 36 MB for 3,000.
+    shortlist : int, "auto" or None, default="auto"
+        For how many categories `predict` computes the density of a row: candidates that a cheaper comparison
+        with all of them proposes. "auto" takes 48, which finds the same category as all densities for at
+        least 99.9 % of rows; None computes all densities and is exact. Where there are few categories, or
+        independent dimensions, or a head, all count anyway.
     dtype : {"float32", "float64"}, default="float32"
         Storage of the posteriors and arithmetic of the classifier.
+    storage : {"dtype", "half"}, default="dtype"
+        How covariances are kept, in memory and on disk: in ``dtype``, or in half precision (float16), which
+        takes half the memory of float32. Means and counts stay in ``dtype`` and float64, and ``dtype`` is
+        still what is computed with.
     random_state : int or None, default=0
         Seed. The same seed gives the same answer; None draws a new one each time.
 
@@ -144,7 +158,8 @@ class Options:
     prior_strength: float | str = _number("auto", above=0, words=("auto", "evidence", "weakest"))
     prior_variance: float | str = _number("auto", above=0, words=("auto",))
     mean_precision_prior: float = _number(0.01, above=0)
-    covariance: Structure = _choice("full", *STRUCTURES)
+    covariance: str = _choice("full", *STRUCTURES)
+    covariance_rank: int = _number(USUAL_RANK, low=FEWEST_DIRECTIONS, whole=True)
     inference: str = _choice("exact", "exact", "svi")
     cluster: str | Clusterer = field(default="mixture", metadata={"check": _cluster})
     relabel: str = _choice("confident", *RELABELLERS)
@@ -161,7 +176,9 @@ class Options:
     log_determinant: bool = _choice(True, True, False)
     head: str | None = _choice(None, "direction", "ridge", None)
     head_features: int = _number(3000, low=1, whole=True)
+    shortlist: int | str | None = _number("auto", low=2, whole=True, words=("auto", None))
     dtype: str = _choice("float32", "float32", "float64")
+    storage: str = _choice("dtype", "dtype", "half")
     random_state: int | None = _number(0, low=0, whole=True, words=(None,))
 
     def __post_init__(self) -> None:
@@ -182,9 +199,16 @@ class Options:
         return float(self.alignment if self.alignment_ratio == "novel/known" else -self.alignment)
 
     @property
+    def structure(self) -> Structure:
+        """The covariance structure, with its rank and storage."""
+        return structure_name(self.covariance, rank=self.covariance_rank, half=self.storage == "half")
+
+    @property
     def classifier(self) -> Classifier:
         """How rows are scored."""
-        return Classifier(self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype))
+        return Classifier(
+            self.metric, self.predictive, self.log_determinant, np.dtype(self.dtype), self.shortlist
+        )
 
     def generator(self, *path: int) -> np.random.Generator:
         """Random numbers for one purpose; the same seed and purpose give the same numbers."""

@@ -56,6 +56,8 @@ class SessionRows:
     fit : callable, optional
         Gives the posteriors of novel categories that are taught with weights (N, K), as the session will in
         the end: aligned where it aligns. Exact ones by default.
+    given_mixture : Mixture, optional
+        That of the rows, where it is at hand.
     """
 
     rows: Array
@@ -64,6 +66,7 @@ class SessionRows:
     progress: Callable[[str], None]
     steps: list[Step] = field(default_factory=list)
     fit: Callable[[Array], Posterior | None] | None = None
+    given_mixture: Mixture | None = None
 
     @contextmanager
     def step(self, name: str) -> Iterator[dict[str, Any]]:
@@ -83,6 +86,8 @@ class SessionRows:
     def mixture(self) -> Mixture:
         """The rows against the known categories, at the calibrated sharpness."""
         known = self.knowledge
+        if self.given_mixture is not None:
+            return self.given_mixture
         return Mixture.of(
             self.rows,
             known.posterior.mean,

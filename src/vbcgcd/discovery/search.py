@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.discovery.known_side import SEARCH_SHARPNESS
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 
 Array = NDArray[Any]
@@ -27,10 +28,11 @@ CROWD_RESTARTS, CROWD_STEPS, REFIT_STEPS = 4, 25, 8
 #: Outliers are taken to be worth so many times what rehearsal shows.
 SAFETY = 1.25
 
-#: The search runs at this fraction of the calibrated sharpness, where fewer local optima are.
-SEARCH_SHARPNESS = 0.75
 #: Seeded starts, how many of them are refined, and swaps tried beyond two for each novel category.
 RESTARTS, REFINED, SWAPS = 8, 2, 20
+#: Seeded starts of a quick search, which does without the further swaps, and share of a crowd that it removes
+#: at a time.
+QUICK_RESTARTS, QUICK_AT_ONCE = 2, 0.04
 #: EM steps of a start, of a swap on trial, of a promising swap, and of a solution.
 START_STEPS, TRIAL_STEPS, SWAP_STEPS, SOLUTION_STEPS = 6, 8, 30, 40
 #: Share of novel rows from which every search starts: nothing is known about it yet.
@@ -46,7 +48,17 @@ CHEAPNESS = 2.0
 #: A swapped-in category starts from an eighth of an average category's rows, and at least three.
 NEIGHBOURHOOD, FEWEST_NEIGHBOURS = 8, 3
 
-__all__ = ["CategoryPrice", "Path", "cooled", "eliminate", "gains", "improve", "search", "seed"]
+__all__ = [
+    "CategoryPrice",
+    "Path",
+    "cooled",
+    "eliminate",
+    "gains",
+    "improve",
+    "least_valuable",
+    "search",
+    "seed",
+]
 
 
 def search(
@@ -72,10 +84,11 @@ def search(
     """
     cool = cooled(mixture)
     starts = [] if start is None else [start]
-    starts += [cool.em(seed(cool, n_novel, rng), EVEN_SHARE, START_STEPS) for _ in range(RESTARTS)]
+    restarts, swaps = (QUICK_RESTARTS, SWAPS) if mixture.quick else (RESTARTS, SWAPS + 2 * n_novel)
+    starts += [cool.em(seed(cool, n_novel, rng), EVEN_SHARE, START_STEPS) for _ in range(restarts)]
     starts = sorted(starts, key=lambda s: -s.objective)[:REFINED]
     refined = (cool.em(s.responsibility, s.share, SOLUTION_STEPS) for s in starts)
-    best = improve(cool, max(refined, key=lambda s: s.objective), rng, SWAPS + 2 * n_novel)
+    best = improve(cool, max(refined, key=lambda s: s.objective), rng, swaps)
     return mixture.em(best.responsibility, best.share, SOLUTION_STEPS) if finish else best
 
 
@@ -203,16 +216,36 @@ def eliminate(
     states: dict[int, MixtureState] = {}
     while True:
         size = state.responsibility.shape[1]
-        states[size] = state
+        states[size] = state.packed() if mixture.quick else state
         if size == 1:
             return _path(mixture, states, complete=True)
         path = _path(mixture, states, complete=False)
         if give_up(path):
             return path
         similarity, _, part = mixture.parts(state)
-        cheapest = int(mixture.deletion_losses(part).argmin())
+        cheapest = least_valuable(mixture, state, mixture.deletion_losses(part), QUICK_AT_ONCE)
         responsibility = mixture.expectation(np.delete(similarity, cheapest, axis=1), state.share)[0]
         state = mixture.em(responsibility, state.share, REFIT_STEPS)
+
+
+def least_valuable(mixture: Mixture, state: MixtureState, value: Array, at_once: float) -> Array:
+    """The category of least value, or in a quick search this share of them, int array.
+
+    Of two that are nearest to each other only one goes at a time: they may be halves of one category, and
+    each is worth little beside the other.
+    """
+    number = int(at_once * len(value)) if mixture.quick else 1
+    if number <= 1:
+        return np.array([int(value.argmin())])
+    means = (state.responsibility * mixture.weight[:, None]).T @ mixture.rows
+    means /= np.maximum(state.responsibility.T @ mixture.weight, 1e-9)[:, None]
+    alike = mixture.geometry.similarity(mixture.geometry.prepared(means), means)
+    np.fill_diagonal(alike, -np.inf)
+    nearest, out = alike.argmax(axis=1), list[int]()
+    for k in np.argsort(value, kind="stable").tolist():
+        if len(out) < number and nearest[k] not in out and not np.isin(nearest[out], k).any():
+            out.append(k)
+    return np.array(out)
 
 
 def _path(mixture: Mixture, states: dict[int, MixtureState], *, complete: bool) -> Path:
@@ -243,7 +276,8 @@ class CategoryPrice(NamedTuple):
 def gains(path: Path, n_rows: float, outliers: Array) -> Array:
     """Worth of the first, second, ... novel category, in nats per row of an average one, less outliers'."""
     size, novel = path.size[:-1], path.novel_rows[:-1]
-    lost = path.log_likelihood[:-1] - path.log_likelihood[1:]
+    steps = path.size[:-1] - path.size[1:]  # several at a time in a quick search, which are taken as equal
+    lost = (path.log_likelihood[:-1] - path.log_likelihood[1:]) / steps
     chance = np.interp(size, np.arange(1, len(outliers) + 1), outliers, right=0.0)
     spurious = SAFETY * chance * np.sqrt(np.maximum(n_rows - novel, 0.0))
-    return np.asarray((lost - spurious) / np.maximum(novel / size, 1e-9))[::-1]
+    return np.repeat((lost - spurious) / np.maximum(novel / size, 1e-9), steps)[::-1]

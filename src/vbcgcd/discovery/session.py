@@ -7,43 +7,25 @@ known before are only read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import (
-    AlignmentRule,
-    Posterior,
-    Schedule,
-    Statistics,
-    align,
-    log_evidence,
-    penalised,
-    run_svi,
-    statistics_by_responsibility,
-    volume_ratio,
-)
+from vbcgcd.bayes import log_evidence
 from vbcgcd.bayes.threads import one_thread
-from vbcgcd.discovery.balance import balance
-from vbcgcd.discovery.count import COUNTERS, CountProblem, given
-from vbcgcd.discovery.distinct import Returned
+from vbcgcd.blocks import ArrayBlocks, RowBlocks, in_blocks
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge, gather
+from vbcgcd.discovery.large.session import MANY_ROWS, can_sample, check_can_sample, run_large_session
 from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.lessons import lessons_of
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
-from vbcgcd.discovery.strategies import (
-    RELABELLERS,
-    Start,
-    fewer_clusters_allowed,
-    hard_labels,
-    is_novel,
-    start_of,
-)
+from vbcgcd.discovery.steps import NovelFit, back_among, discover_among, few_labels, fit_novel
+from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
 from vbcgcd.record import SessionRecord
@@ -53,20 +35,13 @@ Array = NDArray[Any]
 
 #: With ``update_known``, rows of at least this probability teach their known category.
 SURE_KNOWN = 0.95
-#: Fewer known categories, or rows for half of them, are too few to judge by.
-FEW_CATEGORIES, FEW_ROWS = 4, 8
-#: A novel category that fewer rows than this teach, by weight, is not created.
-LEAST_WEIGHT = 1e-6
 
-#: Where SVI is to stop early its steps are small, as the paper's are: a large one may step over the place.
-SMALL_STEPS = Schedule(delay=100.0)
-
-__all__ = ["NovelFit", "fit_novel", "run_session"]
+__all__ = ["NovelFit", "few_labels", "fit_novel", "run_session"]
 
 
 @one_thread()
 def run_session(
-    rows: Array,
+    rows: Array | RowBlocks,
     knowledge: Knowledge,
     options: Options,
     *,
@@ -81,8 +56,9 @@ def run_session(
 
     Parameters
     ----------
-    rows : array (N, d)
-        Embeddings, in any order: the outcome does not depend on it.
+    rows : array (N, d) or RowBlocks
+        Embeddings, in any order: the outcome does not depend on it. A source is read block by block, and more
+        than `MANY_ROWS` rows are searched by samples; see `vbcgcd.discovery.large`.
     knowledge : Knowledge
     options : Options
     labels_of : callable
@@ -103,6 +79,22 @@ def run_session(
         With the novel categories appended; with ``options.update_known`` the known ones have learned too.
     SessionRecord
     """
+    many = len(rows) > MANY_ROWS
+    if many and (can_sample(knowledge, options) or not isinstance(rows, np.ndarray)):
+        check_can_sample(knowledge, options, len(rows))
+        return run_large_session(
+            ArrayBlocks(rows) if isinstance(rows, np.ndarray) else rows,
+            knowledge,
+            options,
+            labels_of=labels_of,
+            session=session,
+            n_novel=n_novel,
+            weight=weight,
+            rng=rng,
+            progress=progress,
+        )
+    if not isinstance(rows, np.ndarray):
+        rows = np.concatenate([part for _, part in in_blocks(rows, MANY_ROWS)])
     order = _canonical_order(rows, weight)
     weight = None if weight is None else weight[order]
     try:
@@ -120,7 +112,7 @@ def run_session(
     with here.step("novelty") as details:
         novelty = knowledge.novelty_of(here.rows)
         flagged = details["flagged"] = float(np.mean(is_flagged(novelty)))
-    discovery = _discover(here, options, novelty, n_novel, rng)
+    discovery = discover_among(here, options, novelty, n_novel, rng)
     leftovers = None
     if options.unassigned and options.cluster == "mixture":
         with here.step("leftovers") as details:
@@ -171,7 +163,7 @@ def run_session(
         unassigned=int(unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
-        returned=_returned(discovery, labels, ~unassigned),
+        returned=back_among(discovery, labels, ~unassigned),
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
         evidence=evidence,
@@ -193,77 +185,6 @@ def run_session(
     if head is not None:  # of a seedling that becomes a category, it learns this session's rows alone
         head = head.extended(here.rows, here.weighted(discovery.teaching))
     return knowledge.extended(fit.posterior, reliability, head), record
-
-
-def _discover(
-    here: SessionRows, options: Options, novelty: Array, n_novel: int | None, rng: np.random.Generator
-) -> Discovery:
-    """Count where the number is not known, cluster, and decide row by row."""
-    known = here.knowledge
-    problem = CountProblem(here.rows, novelty, lambda: here.mixture, lambda: here.known_density, known, rng)
-    curve, solution, returned, n_given = None, None, None, n_novel is not None
-    if n_novel is None:
-        with here.step("count") as details, fewer_clusters_allowed():
-            curve, solution, returned = COUNTERS[options.count](problem)
-            n_novel = details["n_novel"] = curve.chosen
-    with here.step("cluster") as details:
-        n_clusters = min(n_novel, len(here.rows))
-        calibrated = known.novelty.geometry.within is not None  # models of release 0.1.0 are not
-        by_worth = calibrated and (n_given or options.count == "rehearsal")
-        if options.cluster == "mixture" and n_clusters and by_worth:
-            if solution is None:
-                solution = given(problem, n_clusters)
-            start = Start(solution.responsibility.astype(np.float64), solution.share)
-        else:
-            start = start_of(options.cluster, here.rows, lambda: here.mixture, n_clusters, rng, solution)
-        details["novel share"] = start.share
-    with here.step("relabel") as details:
-        responsibility = teaching = start.responsibility
-        share = start.share
-        if responsibility.shape[1]:
-            responsibility, teaching, changed = RELABELLERS[options.relabel](responsibility, here.densities)
-            share = None if changed else share
-        alive = np.zeros(responsibility.shape[1] or 1, dtype=bool)
-        while not alive.all():  # without some categories, others may lose their last row
-            alive = (here.weighted(teaching).sum(axis=0) > LEAST_WEIGHT) & _preferred(responsibility)
-            responsibility, teaching = responsibility[:, alive], teaching[:, alive]
-        if share is None:
-            mass = np.minimum(responsibility.sum(axis=1), 1.0)
-            share = float(np.average(mass, weights=here.weight))
-        details["novel rows"] = int(is_novel(responsibility).sum())
-    if returned is None:
-        returned = Returned.none(len(here.rows))
-    return Discovery(responsibility, teaching, share, curve, returned.of(~is_novel(responsibility)))
-
-
-def _returned(discovery: Discovery, labels: Array, assigned: Array) -> dict[Any, int]:
-    """Assigned rows that came back as a group to each category that was found before."""
-    category = discovery.returned.of(assigned).category
-    places, counts = np.unique(category[category >= 0], return_counts=True)
-    return dict(zip(labels[places].tolist(), counts.tolist(), strict=True))
-
-
-def few_labels(knowledge: Knowledge) -> tuple[str, ...]:
-    """What the labelled rows are too few to judge, in words."""
-    counts, n_categories = knowledge.counts, len(knowledge.posterior)
-    if n_categories < FEW_CATEGORIES:
-        return (
-            f"Only {n_categories} {'category is' if n_categories == 1 else 'categories are'} known, too few "
-            "to tell how far apart categories are: check the number of novel ones.",
-        )
-    typical = float(np.median(counts))
-    if typical < FEW_ROWS:
-        return (
-            f"Half of the known categories have learned from at most {typical:g} rows, too few to tell well "
-            "what is novel: check the novel categories, or label more rows.",
-        )
-    return ()
-
-
-def _preferred(responsibility: Array) -> Array:
-    """Whether each novel category is the most probable answer for at least one row."""
-    labels = hard_labels(responsibility)
-    return np.bincount(labels[labels >= 0], minlength=responsibility.shape[1]) > 0
 
 
 def _probabilities(here: SessionRows, discovery: Discovery) -> Array:
@@ -299,87 +220,3 @@ def _canonical_order(rows: Array, weight: Array | None) -> Array:
     order = np.lexsort(few.T)
     tied = (few[order][1:] == few[order][:-1]).all(axis=1).any()
     return np.lexsort(keys.T) if tied else order
-
-
-class NovelFit(NamedTuple):
-    """Posteriors of the novel categories, None where there are none, and R before and after alignment.
-
-    ``weight`` is what each row counts for in their statistics, array (N, K); None after SVI or a penalty.
-    """
-
-    posterior: Posterior | None
-    ratio_before: Array
-    ratio_after: Array
-    details: Mapping[str, Any]
-    weight: Array | None
-
-
-def fit_novel(
-    rows: Array, weight: Array, knowledge: Knowledge, options: Options, rng: np.random.Generator
-) -> NovelFit:
-    """Fit the novel categories.
-
-    Parameters
-    ----------
-    rows : array (N, D)
-        Reduced embeddings.
-    weight : array (N, K)
-        Weight with which each row teaches each category.
-    knowledge : Knowledge
-    options : Options
-    rng : Generator
-
-    Returns
-    -------
-    NovelFit
-        Its details hold the trace of each category (SVI), or the fraction ``tau`` of its statistics that
-        counts (alignment).
-    """
-    if weight.shape[1] == 0:
-        return NovelFit(None, np.empty(0), np.empty(0), {}, weight)
-    known = knowledge.posterior.log_det_covariance
-    statistics = statistics_by_responsibility(rows, weight, structure=knowledge.prior.structure)
-    before = volume_ratio(knowledge.posterior_of(statistics).log_det_covariance, known)
-    details: dict[str, Any] = {}
-    counted: Array | None = weight
-    if options.inference == "svi":
-        statistics, details["trace"] = _svi(rows, weight, knowledge, options, rng)
-        counted = None
-    elif options.target is not None and options.alignment_penalty is None:
-        aligned = align(knowledge.prior, statistics, known, target=options.target)
-        statistics, details["tau"] = aligned.statistics, aligned.tau
-        counted = weight * aligned.tau
-    if options.alignment == "rows":
-        tau = balance(rows, weight, statistics, knowledge)
-        if (tau < 1).any():
-            statistics, details["tau"] = statistics * tau, tau
-            counted = None if counted is None else counted * tau
-    posterior = knowledge.posterior_of(statistics)
-    if options.target is not None and options.alignment_penalty is not None:
-        posterior = penalised(posterior, known, weight=options.alignment_penalty, target=options.target)
-        counted = None  # no weights of the rows give this posterior
-    return NovelFit(posterior, before, volume_ratio(posterior.log_det_covariance, known), details, counted)
-
-
-def _svi(
-    rows: Array, weight: Array, knowledge: Knowledge, options: Options, rng: np.random.Generator
-) -> tuple[Statistics, list[Any]]:
-    """Effective statistics after SVI, stopped early where alignment asks for it, and the traces."""
-    parts, traces = [], []
-    for k in range(weight.shape[1]):
-        members = np.flatnonzero(weight[:, k])
-        rule = None
-        if options.target is not None:
-            rule = AlignmentRule(knowledge.posterior.log_det_covariance, target=options.target)
-        result = run_svi(
-            knowledge.prior,
-            rows[members].astype(np.float64),
-            weight=weight[members, k],
-            max_steps=options.svi_steps,
-            schedule=None if rule is None else SMALL_STEPS,
-            alignment=rule,
-            random_state=rng,
-        )
-        parts.append(result.statistics)
-        traces.append(result.trace)
-    return Statistics.concatenate(parts), traces

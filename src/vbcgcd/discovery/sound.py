@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.archive import read_archive
-from vbcgcd.bayes import STRUCTURES, Posterior
+from vbcgcd.bayes import STRUCTURES, Posterior, structure_of
 from vbcgcd.bayes.linalg import diagonal_positions, packed_size
 from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.knowledge import KIND, VERSION, Knowledge, read_model, score
@@ -34,8 +34,12 @@ __all__ = ["check_knowledge", "check_posterior", "read_sound_model"]
 
 def check_posterior(posterior: Posterior, *, like: Posterior | None = None) -> None:
     """Raise `InputError` unless these are proper posteriors, of the structure and dimension of ``like``."""
-    if posterior.structure not in STRUCTURES:
-        raise InputError(f"covariance {posterior.structure!r} is not one of {', '.join(STRUCTURES)}")
+    try:
+        structure_of(posterior.structure, 1)
+    except InputError:
+        raise InputError(
+            f"covariance {posterior.structure!r} is not one of {', '.join(STRUCTURES)}"
+        ) from None
     arrays = {name: getattr(posterior, name) for name in ("mean", "kappa", "nu", "factor")}
     for name, array in arrays.items():
         _check_array(f"posterior {name}", array, 2 if name in ("mean", "factor") else 1)

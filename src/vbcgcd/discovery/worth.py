@@ -273,7 +273,7 @@ class Stream:
             late,
             float(np.sqrt(self.labelled_variance)),
             even,
-            _chance(len(rows), cool.known_similarity.shape[1]),
+            _chance(len(rows), cool.n_known),
             *self._apart(cool, state),
         )
 
@@ -353,7 +353,7 @@ def _taken(mixture: Mixture, state: MixtureState, similarity: Array) -> Array:
     novel = np.flatnonzero(labels >= 0)
     others = similarity[novel]
     others[np.arange(len(novel)), labels[novel]] = -np.inf
-    best_known = mixture.known_similarity[novel].max(axis=1)
+    best_known = mixture.best_known[novel]
     weight, n_novel = mixture.weight[novel].astype(np.float64), similarity.shape[1]
     taken = np.bincount(labels[novel], weight * (others.max(axis=1) > best_known), minlength=n_novel)
     rows = np.bincount(labels[novel], weight, minlength=n_novel)

@@ -12,7 +12,7 @@ from vbcgcd.bayes import Prior, Statistics, posterior_of, statistics_by_label
 from vbcgcd.bayes.alignment import mean_log_volume
 from vbcgcd.bayes.svi import svi_init, svi_step
 from vbcgcd.discovery.geometry import is_flagged
-from vbcgcd.discovery.session import SMALL_STEPS
+from vbcgcd.discovery.steps import SMALL_STEPS
 from vbcgcd.model import CategoryDiscoverer
 from vbcgcd.study.datasets.labelled import Dataset
 from vbcgcd.study.methods import METHODS

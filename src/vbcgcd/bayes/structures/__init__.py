@@ -1,9 +1,12 @@
 """Covariance structures: how the covariances of categories are stored and computed with.
 
 Statistics, prior, posterior and classifier know a covariance only through a `CovarianceStructure`. It keeps
-two kinds of packed vectors for each category, both `width` numbers long: a *scatter* (a symmetric matrix) and
-a *factor* (of the scale matrix Psi of the posterior). A new structure is one file with a class that has the
+two kinds of packed vectors for each category: a *scatter* (a symmetric matrix) and a *factor* (of the scale
+matrix Psi of the posterior, which is what is stored). A new structure is one file with a class that has the
 members below, and one entry in `STRUCTURES`; files on disk store its name.
+
+A name may say more than the kind: ``lowrank:24`` keeps 24 directions, and ``full:half`` or
+``lowrank:24:half`` keeps factors in half precision.
 """
 
 from __future__ import annotations
@@ -11,29 +14,102 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.structures.diagonal import Diagonal
 from vbcgcd.bayes.structures.full import Full
+from vbcgcd.bayes.structures.half import Half
+from vbcgcd.bayes.structures.lowrank import USUAL_RANK, LowRank
+from vbcgcd.errors import InputError
 
 if TYPE_CHECKING:
     from vbcgcd.bayes.classifier import StudentTerms
 
 Array = NDArray[Any]
-#: Name of a structure, a key of `STRUCTURES`.
+#: Name of a structure: a key of `STRUCTURES`, and what `structure_of` allows beside it.
 Structure = str
 
-#: Every structure by name, as a function of the number of dimensions.
-STRUCTURES: Mapping[Structure, Callable[[int], CovarianceStructure]] = {"full": Full, "diagonal": Diagonal}
+#: Every kind of structure by name, as a function of the number of dimensions.
+STRUCTURES: Mapping[Structure, Callable[[int], CovarianceStructure]] = {
+    "full": Full,
+    "lowrank": LowRank,
+    "diagonal": Diagonal,
+}
+#: What stands at the end of the name of a structure that is kept in half precision.
+HALF = "half"
+#: Fewest directions that a low-rank covariance can keep: one of them is for the mean.
+FEWEST_DIRECTIONS = 2
 
-__all__ = ["STRUCTURES", "CovarianceStructure", "Structure"]
+__all__ = [
+    "FEWEST_DIRECTIONS",
+    "STRUCTURES",
+    "USUAL_RANK",
+    "CovarianceStructure",
+    "Structure",
+    "structure_name",
+    "structure_of",
+]
+
+
+def structure_name(kind: str, *, rank: int = USUAL_RANK, half: bool = False) -> Structure:
+    """Name of a structure.
+
+    Parameters
+    ----------
+    kind : {"full", "lowrank", "diagonal"}
+    rank : int
+        Directions that ``lowrank`` keeps.
+    half : bool
+        Whether factors are kept in half precision.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import structure_name
+    >>> structure_name("lowrank", rank=24, half=True)
+    'lowrank:24:half'
+    """
+    parts = [kind, *([str(rank)] if kind == "lowrank" else []), *([HALF] if half else [])]
+    return ":".join(parts)
+
+
+def structure_of(name: Structure, dim: int) -> CovarianceStructure:
+    """The structure of this name in ``dim`` dimensions.
+
+    Examples
+    --------
+    >>> from vbcgcd.bayes import structure_of
+    >>> structure_of("full", 4).width, structure_of("diagonal", 4).width
+    (10, 4)
+    >>> structure_of("lowrank:2", 4).width
+    10
+    """
+    kind, *details = name.split(":") if isinstance(name, str) else [name]
+    half = details[-1:] == [HALF]
+    if half:
+        details = details[:-1]
+    structure: CovarianceStructure | None = None
+    if not details and kind in STRUCTURES:
+        structure = STRUCTURES[kind](dim)
+    elif kind == "lowrank" and len(details) == 1 and _is_rank(details[0]):
+        structure = LowRank(dim, int(details[0]))
+    if structure is None:
+        names = ", ".join(map(repr, STRUCTURES))
+        raise InputError(
+            f"The covariance structure must be one of {names}, got {name!r}; 'lowrank:24' keeps 24 "
+            "directions of each category, and 'full:half' or 'lowrank:24:half' is in half precision."
+        )
+    return Half(structure) if half else structure
+
+
+def _is_rank(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) >= FEWEST_DIRECTIONS
 
 
 class CovarianceStructure(Protocol):
     """The covariances of one structure in ``dim`` dimensions.
 
-    In the signatures below, ``scatter`` and ``factor`` are packed vectors of one category, array (W,), and
-    ``scatters``, ``factors``, ``means`` those of K categories, arrays (K, W) and (K, D).
+    In the signatures below, ``scatter`` and ``factor`` are packed vectors of one category, arrays (V,) and
+    (W,), and ``scatters``, ``factors``, ``means`` those of K categories, arrays (K, V), (K, W) and (K, D).
 
     Examples
     --------
@@ -52,7 +128,15 @@ class CovarianceStructure(Protocol):
 
     @property
     def width(self) -> int:
-        """Numbers W that one category takes."""
+        """Numbers W of a factor."""
+
+    @property
+    def scatter_width(self) -> int:
+        """Numbers V of a scatter."""
+
+    @property
+    def precise(self) -> int:
+        """How many numbers at the start of a factor should keep all of their digits."""
 
     @property
     def complete(self) -> bool:
@@ -62,13 +146,29 @@ class CovarianceStructure(Protocol):
     def triangular(self) -> bool:
         """Whether a factor is a packed triangle, so that its leading blocks bound distances from below."""
 
-    # Scatters: sums of outer products.
+    @property
+    def left_out_as(self) -> Structure | None:
+        """The structure in which rows are left out in closed form, to calibrate this one; None for none."""
+
+    def stored_as(self, dtype: DTypeLike) -> DTypeLike:
+        """Type in which factors are kept where ``dtype`` is asked for."""
+
+    # Scatters: sums of outer products. Zeros are the scatter of no rows.
 
     def scatter(self, centred: Array) -> Array:
         """Scatter of centred rows, array (N, D)."""
 
     def between(self, weights: Array, gaps: Array) -> Array:
-        """Scatters weight_k gap_k gap_k^T, array (K, W), from arrays (K,) and (K, D)."""
+        """Scatters weight_k gap_k gap_k^T, array (K, V), from arrays (K,) and (K, D)."""
+
+    def plus(self, scatters: Array, *others: Array) -> Array:
+        """Sums of scatters, array (K, V)."""
+
+    def minus(self, scatters: Array, *others: Array) -> Array:
+        """Scatters less the others, array (K, V)."""
+
+    def times(self, scatters: Array, weights: Array) -> Array:
+        """Scatters times weights, array (K,), that are not negative; array (K, V)."""
 
     def diagonals(self, scatters: Array) -> Array:
         """Diagonals of scatters, array (K, D)."""
@@ -89,6 +189,9 @@ class CovarianceStructure(Protocol):
 
     def isotropic(self, scale: float) -> Array:
         """Factor of Psi = scale I."""
+
+    def divided(self, factors: Array, by: Array) -> Array:
+        """Factors of Psi divided by the square of ``by``, array (K,)."""
 
     def recover_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
         """The scatter from which `factor` made this factor, up to rounding."""

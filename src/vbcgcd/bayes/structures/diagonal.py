@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.linalg import centred_together
 
@@ -32,16 +32,36 @@ class Diagonal:
     block = 1
     complete = False
     triangular = False
+    precise = 0
+    left_out_as = None
 
     @property
     def width(self) -> int:
         return self.dim
+
+    @property
+    def scatter_width(self) -> int:
+        return self.width
+
+    def stored_as(self, dtype: DTypeLike) -> DTypeLike:
+        return dtype
 
     def scatter(self, centred: Array) -> Array:
         return np.asarray(np.einsum("nd,nd->d", centred, centred))
 
     def between(self, weights: Array, gaps: Array) -> Array:
         return np.asarray(weights[:, None] * gaps**2)
+
+    def plus(self, scatters: Array, *others: Array) -> Array:
+        return sum(others, scatters)
+
+    def minus(self, scatters: Array, *others: Array) -> Array:
+        for other in others:
+            scatters = scatters - other
+        return scatters
+
+    def times(self, scatters: Array, weights: Array) -> Array:
+        return np.asarray(scatters * weights[:, None])
 
     def diagonals(self, scatters: Array) -> Array:
         return scatters
@@ -65,6 +85,9 @@ class Diagonal:
 
     def isotropic(self, scale: float) -> Array:
         return np.full(self.dim, np.sqrt(scale))
+
+    def divided(self, factors: Array, by: Array) -> Array:
+        return np.asarray(factors / by[:, None])
 
     def recover_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
         return np.maximum(self.scale(factor) - scale - shift * mean**2, 0.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.linalg import (
     check_factor,
@@ -44,6 +44,8 @@ class Full:
     dim: int
     complete = True
     triangular = True
+    precise = 0
+    left_out_as = "full"
 
     @property
     def block(self) -> int:
@@ -53,11 +55,29 @@ class Full:
     def width(self) -> int:
         return packed_size(self.dim)
 
+    @property
+    def scatter_width(self) -> int:
+        return self.width
+
+    def stored_as(self, dtype: DTypeLike) -> DTypeLike:
+        return dtype
+
     def scatter(self, centred: Array) -> Array:
         return pack_lower(centred.T @ centred)
 
     def between(self, weights: Array, gaps: Array) -> Array:
         return np.stack([w * outer_packed(g) for w, g in zip(weights, gaps, strict=True)])
+
+    def plus(self, scatters: Array, *others: Array) -> Array:
+        return sum(others, scatters)
+
+    def minus(self, scatters: Array, *others: Array) -> Array:
+        for other in others:
+            scatters = scatters - other
+        return scatters
+
+    def times(self, scatters: Array, weights: Array) -> Array:
+        return np.asarray(scatters * weights[:, None])
 
     def diagonals(self, scatters: Array) -> Array:
         return np.asarray(scatters[:, diagonal_positions(self.dim)])
@@ -104,6 +124,9 @@ class Full:
         factor = np.zeros(self.width)
         factor[diagonal_positions(self.dim)] = np.sqrt(scale)
         return factor
+
+    def divided(self, factors: Array, by: Array) -> Array:
+        return np.asarray(factors / by[:, None])
 
     def recover_scatter(self, factor: Array, mean: Array, shift: float, scale: float) -> Array:
         packed = self.scale(factor)

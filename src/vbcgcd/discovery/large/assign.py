@@ -1,0 +1,93 @@
+"""Which category each row of a large session belongs to, and how probably: a few categories for each row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy
+from numpy.typing import NDArray
+
+from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.large.scan import Block
+
+Array = NDArray[Any]
+
+#: Known categories whose probability is kept for each row.
+SHORT_LIST = 8
+#: A row that is novel with more than this probability has no known category.
+SURELY_NOVEL = 0.999
+#: Densities held at a time: rows times categories.
+BLOCK_VALUES = 2**22
+#: Probabilities of rows x categories are kept as an ordinary array up to this size, and else as a sparse one.
+DENSE_VALUES = 50_000_000
+
+__all__ = ["DENSE_VALUES", "SHORT_LIST", "Candidates", "best_known", "together"]
+
+
+class Candidates(NamedTuple):
+    """The most probable known categories of each row (n, m), -1 for none, and their probabilities."""
+
+    category: Array
+    probability: Array
+
+
+@dataclass(frozen=True, eq=False)
+class best_known:
+    """The most probable known categories of the rows of a block that are not surely novel.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+    wanted : bool array (N,)
+        Rows for which they are looked for.
+    """
+
+    knowledge: Knowledge
+    wanted: Array
+
+    def __call__(self, block: Block) -> Candidates:
+        """Of one block."""
+        few = min(SHORT_LIST, len(self.knowledge.posterior))
+        out = Candidates(
+            np.full((len(block.rows), few), -1, np.int32), np.zeros((len(block.rows), few), np.float32)
+        )
+        chosen = np.flatnonzero(self.wanted[block.first : block.first + len(block.rows)])
+        if len(chosen):
+            reduced = self.knowledge.reduced(block.rows[chosen], block.first)
+            step = max(1, BLOCK_VALUES // len(self.knowledge.posterior))
+            for start in range(0, len(chosen), step):
+                rows = chosen[start : start + step]
+                out.category[rows], out.probability[rows] = _few(
+                    self.knowledge, reduced[start : start + step], few
+                )
+        return out
+
+
+def _few(knowledge: Knowledge, reduced: Array, few: int) -> tuple[Array, Array]:
+    log_probability = knowledge.log_probabilities(reduced)
+    if few < log_probability.shape[1]:
+        chosen = np.argpartition(-log_probability, few - 1, axis=1)[:, :few]
+    else:
+        chosen = np.broadcast_to(np.arange(few), log_probability.shape)
+    values = np.exp(np.take_along_axis(log_probability, chosen, axis=1))
+    order = np.argsort(-values, axis=1, kind="stable")
+    return np.take_along_axis(chosen, order, axis=1), np.take_along_axis(values, order, axis=1)
+
+
+def together(category: Array, probability: Array, number: int) -> Any:
+    """Probabilities of all categories from those of a few for each row (N, m).
+
+    Returns
+    -------
+    float32 array (N, K), or beyond `DENSE_VALUES` a `scipy.sparse.csr_array` of that shape
+    """
+    row, place = np.nonzero(category >= 0)
+    column, value = category[row, place], probability[row, place].astype(np.float32)
+    shape = len(category), number
+    if shape[0] * shape[1] <= DENSE_VALUES:
+        out = np.zeros(shape, np.float32)
+        np.add.at(out, (row, column), value)
+        return out
+    return scipy.sparse.csr_array((value, (row, column)), shape)
