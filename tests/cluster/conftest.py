@@ -43,7 +43,6 @@ class TwoNodes:
         """Both nodes are there."""
         if self.second is None:
             self.second = self.cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
-            self.cluster.wait_for_nodes()
 
     def kill(self):
         """End the second node with everything on it, as when its power fails."""

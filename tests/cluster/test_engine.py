@@ -68,6 +68,7 @@ def test_addresses_that_are_none(monkeypatch, address, message):
 def test_other_versions_on_a_node_are_refused(ray_engine, monkeypatch, name, way):
     from vbcgcd.engine import ray as module
 
+    ray_engine._let_go()  # versions are compared when a worker starts
     ours = module._versions()
     monkeypatch.setattr(module, "_versions", lambda: {**ours, name: "0.0.1"})
     if way == "sweep":

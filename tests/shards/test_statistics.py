@@ -55,8 +55,8 @@ def test_rows_without_a_category_are_left_out(model, here, lake):
 def test_panels_bound_the_memory_and_change_nothing(model, here, lake, monkeypatch):
     width = direct(model).scatter.shape[1]
     monkeypatch.setattr(module, "PANEL_BYTES", 8 * width * 3)
-    gather = in_panels(here, columns_of(lake), [[name] for name in PLACE], model.reducer_, "full")
-    panels = list(gather(np.array([3, 0, 1, 2])))
+    gather = in_panels(here, columns_of(lake), [[name] for name in PLACE], model.reducer_)
+    panels = list(gather(np.array([3, 0, 1, 2]), "full"))
     assert [which.tolist() for which, _ in panels] == [[3, 0, 1], [2]]
     assert_close(panels[0][1], direct(model).take([3, 0, 1]))
     assert_close(panels[1][1], direct(model).take([2]))

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Posterior, Prior, Statistics, posterior_from_parts, recover_statistics
+from vbcgcd.bayes import (
+    Posterior,
+    Prior,
+    Statistics,
+    Structure,
+    posterior_from_parts,
+    recover_statistics,
+    structure_of,
+)
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.discovery.base import _Base, _reducer
 from vbcgcd.discovery.geometry import Geometry
@@ -37,6 +45,7 @@ from vbcgcd.discovery.search import CategoryPrice
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
+Gather = Callable[[Array, Structure], Iterator[tuple[Array, Statistics]]]
 
 __all__ = ["RowSums", "Shift", "check_options", "gathered_reducer", "learn_gathered", "learn_more_gathered"]
 
@@ -197,7 +206,7 @@ def learn_gathered(
     sizes: Array,
     reducer: Reducer,
     options: Options,
-    statistics: Callable[[Array], Iterator[tuple[Array, Statistics]]],
+    statistics: Gather,
 ) -> Knowledge:
     """The base session.
 
@@ -213,8 +222,8 @@ def learn_gathered(
         As `gathered_reducer` gives it.
     options : Options
     statistics : callable
-        Adds up all rows of some categories, array (k,), in reduced space: some of them at a time, each time
-        with their numbers.
+        Adds up all rows of some categories, array (k,), in reduced space and in a structure: some of them at
+        a time, each time with their numbers.
     """
     return _Gathered(sample, codes, sizes, reducer, options, statistics).knowledge()
 
@@ -229,20 +238,22 @@ class _Gathered(_Base):
         sizes: Array,
         reducer: Reducer,
         options: Options,
-        gather: Callable[[Array], Iterator[tuple[Array, Statistics]]],
+        gather: Gather,
     ) -> None:
         self.rows, self.codes, self.reducer, self.options = sample, codes, reducer, options
         self.weight, self.statistics = None, None
         self.n_rows, self.sizes = sizes.astype(np.int64), sizes.astype(np.float64)
+        self.form = structure_of(options.structure, reducer.n_components)
+        self.calibrated_as = self.form.left_out_as or options.structure
         self._gather = gather
 
     def _statistics_of(self, chosen: Array) -> Statistics:
-        return Statistics.concatenate([part for _, part in self._gather(chosen)])
+        return Statistics.concatenate([part for _, part in self._gather(chosen, self.calibrated_as)])
 
     def _posterior(self, prior: Prior) -> Posterior:
         parts = (
             (int(k), some.take([place]))
-            for which, some in self._gather(np.arange(len(self.sizes)))
+            for which, some in self._gather(np.arange(len(self.sizes)), self.options.structure)
             for place, k in enumerate(which)
         )
         return posterior_from_parts(prior, parts, len(self.sizes), dtype=self.options.classifier.dtype)
@@ -266,7 +277,7 @@ class _Gathered(_Base):
 def learn_more_gathered(
     knowledge: Knowledge,
     codes: Array,
-    statistics: Callable[[Array], Iterator[tuple[Array, Statistics]]],
+    statistics: Gather,
     *,
     update_known: bool,
 ) -> Knowledge:
@@ -287,12 +298,16 @@ def learn_more_gathered(
     n_known, codes = len(knowledge.posterior), np.unique(codes)
     touched, new = codes[codes < n_known], codes[codes >= n_known]
     if update_known:
-        for which, extra in statistics(touched):
+        for which, extra in statistics(touched, knowledge.prior.structure):
             before = recover_statistics(knowledge.prior, knowledge.posterior.take(which))
             updated = knowledge.posterior_of(before + extra)
             knowledge = replace(knowledge, posterior=knowledge.posterior.replaced(which, updated))
     if knowledge.reliability is not None:  # a category for which somebody has labels stands for a class
         sure = np.where(np.isin(np.arange(n_known), touched), 1.0, knowledge.reliability)
         knowledge = replace(knowledge, reliability=sure)
-    parts = [knowledge.posterior_of(some) for _, some in statistics(new)] if len(new) else []
+    parts = (
+        [knowledge.posterior_of(some) for _, some in statistics(new, knowledge.prior.structure)]
+        if len(new)
+        else []
+    )
     return knowledge.extended(Posterior.concatenate(parts)) if parts else knowledge

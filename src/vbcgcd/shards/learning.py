@@ -219,7 +219,7 @@ def learn_shards(
         count[0] += n
         progress("statistics", count[0] % (data.rows + 1), data.rows)
 
-    statistics = in_panels(engine, data, names, reducer, options.covariance, added)
+    statistics = in_panels(engine, data, names, reducer, added)
     return learn_gathered(rows, chosen, sizes, reducer, options, statistics)
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Statistics, statistics_by_label, structure_of
-from vbcgcd.bayes.structures import Structure
+from vbcgcd.bayes import Statistics, Structure, statistics_by_label, structure_of
+from vbcgcd.discovery.gathered import Gather
 from vbcgcd.discovery.magnitude import check_reach
 from vbcgcd.discovery.reduce import Reducer
 from vbcgcd.engine import Engine, group_blocks, reduce_tree
@@ -123,22 +123,20 @@ def in_panels(
     data: ShardedData,
     labels: Sequence[Sequence[Any]],
     reducer: Reducer,
-    structure: Structure,
     progress: Callable[[int], None] = lambda rows: None,
-) -> Callable[[Array], Iterator[tuple[Array, Statistics]]]:
+) -> Gather:
     """A function that gathers the statistics of chosen categories, as many at a time as memory allows.
 
     Parameters
     ----------
-    engine, data, reducer, structure, progress
+    engine, data, reducer, progress
         As for `shard_statistics`.
     labels : sequence (K,) of sequences
         The labels of each category.
     """
-    width = structure_of(structure, reducer.n_components).width
-    size = max(PANEL_BYTES // (8 * width), 1)
 
-    def gather(chosen: Array) -> Iterator[tuple[Array, Statistics]]:
+    def gather(chosen: Array, structure: Structure) -> Iterator[tuple[Array, Statistics]]:
+        size = max(PANEL_BYTES // (8 * structure_of(structure, reducer.n_components).scatter_width), 1)
         for start in range(0, len(chosen), size):
             panel = chosen[start : start + size]
             place = {label: i for i, k in enumerate(panel) for label in labels[k]}

@@ -182,7 +182,7 @@ def _more(
         done[0] += rows
         progress("statistics", min(done[0], data.rows), data.rows)
 
-    gather = in_panels(engine, data, labels.by_category(), before.reducer, before.prior.structure, added)
+    gather = in_panels(engine, data, labels.by_category(), before.reducer, added)
     codes = np.unique(list(labels.codes.values()))
     knowledge = learn_more_gathered(before, codes, gather, update_known=update_known)
     known = codes[codes < labels.n_known].tolist()
