@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from vbcgcd.cli.common import check_data, console, finish, note, working
+from vbcgcd.cli.common import Steps, check_data, console, finish, note, working
 from vbcgcd.errors import InputError
 from vbcgcd.words import plural, series
 
 if TYPE_CHECKING:
     from vbcgcd.cli.arguments import EngineName
     from vbcgcd.engine import Engine
+    from vbcgcd.record import SessionRecord
     from vbcgcd.shards import Manifest
     from vbcgcd.workspace import Workspace
 
@@ -24,7 +25,7 @@ Asked = tuple["EngineName | None", str | None, int | None]
 #: Categories that a summary names, and failures.
 LARGEST, NAMED_FAILURES = 5, 20
 
-__all__ = ["check_engine", "embed_folder", "opened", "predict_folder"]
+__all__ = ["check_engine", "discover_source", "embed_folder", "learn_source", "opened", "predict_folder"]
 
 
 def check_engine(
@@ -130,3 +131,29 @@ def _saved(manifest: Manifest) -> str:
     shards = plural(len(manifest.shards), "shard")
     before = len(manifest.shards) - manifest.done
     return f"Wrote {shards} to {manifest.folder}" + (f", {before:,} of them before." if before else ".")
+
+
+def learn_source(
+    here: Workspace, data: Path, columns: Mapping[str, Any], asked: Asked, steps: Steps, **options: Any
+) -> SessionRecord:
+    """``vbcgcd learn --engine``."""
+    with opened(asked) as engine:
+        return here.learn_shards(
+            check_data(data), engine=engine, progress=steps.counted, **options, **columns
+        )
+
+
+def discover_source(
+    here: Workspace,
+    data: Path,
+    n_novel: int | None,
+    output: Path | None,
+    columns: Mapping[str, Any],
+    asked: Asked,
+    **options: Any,
+) -> SessionRecord:
+    """``vbcgcd discover --engine``."""
+    with opened(asked) as engine:
+        return here.discover_shards(
+            check_data(data), n_novel, engine=engine, output=output, **options, **columns
+        )

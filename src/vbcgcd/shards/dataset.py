@@ -156,6 +156,13 @@ class ShardedData:
             batches = file.iter_batches(batch_size=BATCH_ROWS, columns=[self.columns.label])
             return [label for batch in _each(batches, shard) for label in _labels(batch.column(0))]
 
+    def read_ids(self, shard: Shard) -> list[str]:
+        """The ids of a shard alone."""
+        assert self.columns.id is not None
+        with open_shard(shard) as file:
+            batches = file.iter_batches(batch_size=BATCH_ROWS, columns=[self.columns.id])
+            return [str(cell) for batch in _each(batches, shard) for cell in batch.column(0).to_pylist()]
+
     def _rows(self, batch: Any, shard: Shard, first: int) -> Rows:
         arrow, columns = pyarrow_module(), self.columns
         vectors = _vectors(batch, columns.values, shard, first)

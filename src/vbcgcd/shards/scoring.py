@@ -16,7 +16,7 @@ from vbcgcd.shards.learning import row_key
 
 Array = NDArray[Any]
 
-__all__ = ["ScoreRows", "ScoredRows", "score_shards"]
+__all__ = ["ScoreRows", "ScoredRows", "references_of", "score_shards"]
 
 
 class ScoredRows(NamedTuple):
@@ -80,6 +80,24 @@ class ScoreRows:
             places.append(first + chosen)
             first, n = first + len(own), n + len(chosen)
         return ids, np.concatenate(places), _joined(parts), np.concatenate(sampled), np.concatenate(reduced)
+
+
+@dataclass(frozen=True)
+class _ReadIds:
+    """What workers do: the ids of a shard."""
+
+    data: ShardedData
+
+    def load(self) -> Callable[[Shard], list[str]]:
+        """See `vbcgcd.engine.Work`."""
+        return self.data.read_ids
+
+
+def references_of(engine: Engine, data: ShardedData) -> list[str]:
+    """Ids of all rows, or their numbers from 0 over all shards."""
+    if data.columns.id is None:
+        return [str(row) for row in range(data.rows)]
+    return [name for ids in engine.map(_ReadIds(data), data.shards) for name in ids]
 
 
 def _joined(parts: list[Scores | None]) -> Scores:

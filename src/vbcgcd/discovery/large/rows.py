@@ -19,7 +19,7 @@ from vbcgcd.discovery.known_side import KnownSide, usual_sharpnesses
 from vbcgcd.discovery.large.components import Components
 from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block, Expectation, Known, Member, scan_known
-from vbcgcd.discovery.large.scheduling import over_blocks
+from vbcgcd.discovery.large.scheduling import is_elsewhere, over_blocks
 from vbcgcd.discovery.mixture import SHARE_BOUNDS
 from vbcgcd.discovery.rows import SessionRows
 from vbcgcd.record import Step
@@ -96,7 +96,7 @@ class LargeRows:
 
     def blocks(self, known: Known | None = None, member: Member | None = None) -> Iterator[Block]:
         """All rows in order, with what is known of them."""
-        for first, rows in in_blocks(self.source, BLOCK_ROWS):
+        for first, rows in self._pieces():
             part = slice(first, first + len(rows))
             yield Block(
                 first,
@@ -105,6 +105,13 @@ class LargeRows:
                 None if member is None else member.at(part),
                 None if self.weight is None else self.weight[part].astype(np.float32),
             )
+
+    def _pieces(self) -> Iterator[tuple[int, Any]]:
+        """Blocks of rows, or only where they are, for those who read them elsewhere."""
+        places = getattr(self.source, "places", None)
+        if places is not None and is_elsewhere():
+            return iter(places(BLOCK_ROWS))
+        return in_blocks(self.source, BLOCK_ROWS)
 
     def refined(self, components: Components, steps: int, before: Refined | None = None) -> Refined:
         """Novel categories after so many steps of EM over all rows."""

@@ -15,14 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.geometry import is_flagged
-from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.knowledge import Knowledge, Scores
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.traces import traces_of
 from vbcgcd.errors import InputError
 from vbcgcd.record import SessionRecord, plain
 from vbcgcd.workspace.batch import UNKNOWN, EmbedderMark, storable
-from vbcgcd.workspace.commands.naming import label_names
-from vbcgcd.workspace.commands.sessions import _rows, _segment
+from vbcgcd.workspace.commands.naming import label_names, unique_name
+from vbcgcd.workspace.commands.sessions import _rows, _scores_of, _segment, session_draft
 from vbcgcd.workspace.commands.typos import check_typos
 from vbcgcd.workspace.log.commits import Content, Draft
 from vbcgcd.workspace.log.files import (
@@ -30,6 +30,7 @@ from vbcgcd.workspace.log.files import (
     SAMPLE,
     TABLE,
     TRACES,
+    UNASSIGNED,
     Assignments,
     BaseModel,
     Sample,
@@ -50,7 +51,7 @@ Progress = Callable[[str, int, int], None]
 #: Rows from which is told where the categories lay.
 TRACE_ROWS = 20_000
 
-__all__ = ["learn_shards_draft"]
+__all__ = ["discover_shards_draft", "learn_shards_draft"]
 
 
 @dataclass(frozen=True)
@@ -217,11 +218,13 @@ def _table(scored: ScoredRows, ids: Sequence[int]) -> Assignments:
 
 
 def _facts(data: ShardedData, source: Source, table: Assignments, scored: ScoredRows) -> dict[str, Any]:
-    categories, counts = np.unique(table.category, return_counts=True)
+    assigned = table.category != UNASSIGNED
+    categories, counts = np.unique(table.category[assigned], return_counts=True)
+    sure = scored.scores.probability[assigned]
     return {
         "rows": len(table.category),
         "counts": dict(zip(categories.tolist(), counts.tolist(), strict=True)),
-        "mean_probability": float(np.mean(scored.scores.probability)),
+        "mean_probability": float(np.mean(sure)) if len(sure) else None,
         "flagged": float(np.mean(is_flagged(scored.scores.novelty))),
         "source": storable(str(data.folder)),
         "kind": "embedding",
@@ -244,3 +247,86 @@ def _files(
     traces = traces_of(scored.reduced, best, knowledge.posterior.mean, geometry)
     files[TRACES] = SessionTraces.of(traces, ids)
     return files
+
+
+def discover_shards_draft(
+    snapshot: Snapshot,
+    engine: Engine,
+    data: ShardedData,
+    source: Source,
+    n_novel: int | None,
+    progress: Callable[[str], None],
+) -> Draft:
+    """An unlabelled session from shards; see `vbcgcd.workspace.commands.discover_draft`.
+
+    Novel categories are called by their numbers: the texts of the items are not read.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    engine : Engine
+    data : ShardedData
+    source : Source
+        Where the items came from.
+    n_novel : int or None
+        Number of novel categories; None estimates it.
+    progress : callable
+        Called with the name of each step as it begins.
+    """
+    from vbcgcd.discovery.large.scheduling import computing_on
+    from vbcgcd.discovery.session import run_session
+    from vbcgcd.shards.rows import ShardRows
+    from vbcgcd.shards.scoring import ScoredRows, references_of
+
+    start, history, state = time.perf_counter(), snapshot.history, snapshot.state
+    before, session, options = snapshot.knowledge, history.next_session, snapshot.base.options
+    rows = ShardRows(data, engine)
+    with computing_on(engine):
+        knowledge, outcome = run_session(
+            rows,
+            before,
+            options,
+            labels_of=lambda n: np.array([*state.ids, *range(history.next_id, history.next_id + n)]),
+            session=session,
+            n_novel=n_novel,
+            rng=options.generator(session),
+            progress=progress,
+        )
+    new_ids = [int(category) for category in outcome.novel]
+    ids, n_known = [*state.ids, *new_ids], len(state.ids)
+    some = np.sort(np.random.default_rng([0, session]).permutation(len(rows))[:TRACE_ROWS])
+    reduced = knowledge.reduced(rows.take(some))
+    scored = ScoredRows(references_of(engine, data), _scores(outcome, ids), some, reduced)
+    table = _table(scored, ids)
+    names = [unique_name(f"novel-{i}", [category.name for category in state.live]) for i in new_ids]
+    novel = [
+        Category(i, name, "number", session, reliability=float(reliability))
+        for i, name, reliability in zip(new_ids, names, knowledge.reliabilities[n_known:], strict=True)
+    ]
+    facts = _facts(data, source, table, scored)
+    record = replace(
+        outcome,
+        novel={category.id: category.name for category in novel},
+        unassigned=int(np.sum(table.category == UNASSIGNED)),
+        grown={int(category): int(since) for category, since in outcome.grown.items()},
+        returned={int(category): int(rows) for category, rows in outcome.returned.items()},
+        seconds=round(time.perf_counter() - start, 3),
+        table_=_rows(table, [*state.live, *novel]),
+        **facts,
+    )
+    draft = session_draft(before, knowledge, outcome, record, novel, ids)
+    return replace(draft, files={**draft.files, **_files(snapshot, scored, table, knowledge, ids)})
+
+
+def _scores(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
+    """Scores of the rows of a session, some at a time: its probabilities may be sparse."""
+    parts, step = [], 65_536
+    for start in range(0, len(outcome.labels_), step):
+        part = slice(start, start + step)
+        held = outcome.probabilities_[part]
+        dense = held if isinstance(held, np.ndarray) else held.toarray()
+        some = replace(
+            outcome, labels_=outcome.labels_[part], probabilities_=dense, novelty_=outcome.novelty_[part]
+        )
+        parts.append(vars(_scores_of(some, ids)))
+    return Scores(**{name: np.concatenate([each[name] for each in parts]) for name in parts[0]})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vbcgcd.errors import InputError
@@ -11,9 +12,11 @@ from vbcgcd.workspace.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from vbcgcd.engine import Engine
+    from vbcgcd.record import SessionRecord
     from vbcgcd.shards import Manifest, ShardedData
+    from vbcgcd.shards.folder import JobFolder
 
-__all__ = ["check_shards", "predict_shards", "shards_of"]
+__all__ = ["begin_assignments", "check_shards", "predict_shards", "shards_of", "write_assignments"]
 
 
 def shards_of(snapshot: Snapshot, folder: Any, columns: Mapping[str, Any], prefer: Any) -> ShardedData:
@@ -103,3 +106,45 @@ def predict_shards(
         reject=reject,
         progress=progress,
     )
+
+
+def _assignments(snapshot: Snapshot, data: ShardedData, output: Any) -> JobFolder:
+    from vbcgcd.shards.folder import JobFolder
+
+    job = {"command": "discover", "model": str(snapshot.head.sha256), "keep": list(data.keep)}
+    return JobFolder(Path(output), job, data)
+
+
+def begin_assignments(snapshot: Snapshot, data: ShardedData, output: Any) -> None:
+    """Mark a folder as unfinished output of the session that comes after a snapshot."""
+    _assignments(snapshot, data, output).begin()
+
+
+def write_assignments(snapshot: Snapshot, data: ShardedData, output: Any, record: SessionRecord) -> Manifest:
+    """What a session decided for each row, a shard for each shard.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Before the session.
+    data : ShardedData
+    output : str or Path
+    record : SessionRecord
+    """
+    from vbcgcd.items.parquet import pyarrow_module
+    from vbcgcd.tabular import carried
+
+    arrow, folder, first = pyarrow_module(), _assignments(snapshot, data, output), 0
+    missing, done = folder.begin()
+    names = {shard.name for shard in missing}
+    written = []
+    for shard in data.shards:
+        part = slice(first, first + shard.rows)
+        first = part.stop
+        if shard.name in names:
+            columns = {name: values[part] for name, values in record.table_.items()}
+            kept = [rows.kept for rows in data.read(shard)] if data.keep else []
+            extra = arrow.concat_tables(kept) if kept else arrow.table({})
+            table = arrow.table(carried(columns, {name: extra.column(name) for name in extra.column_names}))
+            written.append(folder.target.write(shard, table, {}))
+    return folder.finish(done, written)
