@@ -91,4 +91,5 @@ def _connected(cluster):
 
 @pytest.fixture
 def ray_engine(nodes, _connected):
-    return _connected
+    yield _connected
+    _connected._let_go()  # its processors are free for whoever comes next

@@ -1,15 +1,19 @@
 """One of two nodes is killed in the middle: the result is the same. Ten times for each kind of work."""
 
 import random
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from lake import Times, columns_of, fitted_model, read_lake, rows_of, write_lake, write_texts
 
+from vbcgcd.discovery.large.scheduling import computing_on
 from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.session import run_session
 from vbcgcd.engine import open_engine
 from vbcgcd.shards import embed_shards, learn_shards, open_shards, predict_shards, read_manifest
 from vbcgcd.shards.learning import count_labels
+from vbcgcd.shards.rows import ShardRows
 
 TIMES = 10
 
@@ -110,3 +114,45 @@ def test_a_base_session(killing, learned, time):
     assert np.array_equal(
         knowledge.predict(knowledge.reduced(probe)), expected.predict(expected.reduced(probe))
     )
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    """Rows of known and novel categories, and the session of one machine."""
+    rng = np.random.default_rng(11)
+    centers = 6 * rng.normal(size=(2, 8))
+    strange = centers[rng.integers(2, size=300)] + rng.normal(size=(300, 8))
+    rows = np.concatenate([rows_of(900, seed=3)[0], strange]).astype(np.float32)
+    folder = tmp_path_factory.mktemp("found") / "lake"
+    return write_lake(folder, rows, n_shards=4, group=90), fitted_model(), rows
+
+
+def _session(source, model, engine=None):
+    options = model.options
+    with nullcontext() if engine is None else computing_on(engine):
+        return run_session(
+            source,
+            model.knowledge_,
+            options,
+            labels_of=lambda n: np.arange(4 + n),
+            session=1,
+            rng=options.generator(1),
+        )
+
+
+@pytest.fixture
+def small_blocks(monkeypatch):
+    for name in ("large.session", "session"):
+        monkeypatch.setattr(f"vbcgcd.discovery.{name}.MANY_ROWS", 500)
+    monkeypatch.setattr("vbcgcd.discovery.large.rows.BLOCK_ROWS", 30)
+
+
+@pytest.mark.parametrize("time", range(TIMES))
+def test_a_session_without_labels(killing, found, small_blocks, time):
+    lake, model, rows = found
+    engine = killing(random.Random(time).randrange(1, 20))
+    knowledge, record = _session(ShardRows(columns_of(lake), engine), model, engine)
+    before, expected = _session(rows, model)
+    assert expected.n_novel == 2
+    assert np.array_equal(record.labels_, expected.labels_)
+    assert np.array_equal(knowledge.posterior.factor, before.posterior.factor)
