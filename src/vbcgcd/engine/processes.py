@@ -186,10 +186,10 @@ def failure_bytes(error: BaseException) -> bytes:
     return content
 
 
-def pickled(value: Any) -> bytes:
+def pickled(value: Any, dumps: Callable[..., bytes] = pickle.dumps) -> bytes:
     """A value as workers receive it, or one clear error."""
     try:
-        return pickle.dumps(value, protocol=5)
+        return dumps(value, protocol=5)
     except Exception as error:
         raise InputError(
             f"{type(value).__name__} cannot be sent to workers ({error}); use the engine 'here'.",

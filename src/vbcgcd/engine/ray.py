@@ -75,7 +75,7 @@ class RayEngine:
             return
         self._round += 1
         # In a list, so that Ray hands on the reference: an actor fetches the work once, not with each block.
-        self._work = [ray.put(pickled(work))]
+        self._work = [ray.put(_by_value(work))]
         yield from in_order(self, blocks, self.workers)
 
     def sweep(self, work: Work, blocks: Sequence[Any]) -> Iterator[Any]:
@@ -97,7 +97,7 @@ class RayEngine:
             _Batches,
             batch_size=None,
             compute=ray.data.ActorPoolStrategy(min_size=1, max_size=self.workers),
-            fn_constructor_args=(pickled(work),),
+            fn_constructor_args=(_by_value(work),),
             num_cpus=1,
         )
         for answer in answers.iter_rows():
@@ -180,6 +180,11 @@ class RayEngine:
             return []
         result, failure = value
         return [Outcome(place, result, None if failure is None else pickle.loads(failure))]
+
+
+def _by_value(work: Work) -> bytes:
+    """Work as it is sent, with what is defined in a script or a notebook, which workers cannot import."""
+    return pickled(work, ray.cloudpickle.dumps)
 
 
 def _nothing(block: Any) -> Any:
