@@ -16,7 +16,8 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +29,24 @@ from common import console, table
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import Statistics, statistics_by_label
 from vbcgcd.discovery.knowledge import score
+from vbcgcd.discovery.large.scheduling import computing_on
+from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.session import run_session
 from vbcgcd.engine import Engine, open_engine
 from vbcgcd.engine.tree import add
-from vbcgcd.shards import embed_shards, open_shards, predict_shards, shard_statistics
+from vbcgcd.shards import (
+    ShardedData,
+    embed_shards,
+    learn_shards,
+    open_shards,
+    predict_shards,
+    shard_statistics,
+)
+from vbcgcd.shards.learning import count_labels
+from vbcgcd.shards.rows import ShardRows
 
 SHARD_ROWS = 50_000
+KINDS = ["prediction", "statistics", "embedding", "base session", "session"]
 
 
 @dataclass(frozen=True)
@@ -160,13 +174,51 @@ def loop_embed(texts: Path, out: Path) -> None:
         write_embedded(out / path.name, parts, None, (model.name, model.fingerprint))
 
 
-def kinds_of_work(folder: Path, model: CategoryDiscoverer) -> dict[str, tuple[Any, Any]]:
+def loop_learn(lake: Path) -> None:
+    parts = [rows_of(path) for path in sorted(lake.iterdir())]
+    labels = np.concatenate([shard["label"].to_numpy() for shard, _ in parts])
+    CategoryDiscoverer().fit(np.concatenate([rows for _, rows in parts]), labels)
+
+
+def learn(engine: Engine, data: ShardedData) -> None:
+    found = count_labels(engine, data)
+    codes = {label: k for k, label in enumerate(found.labels)}
+    learn_shards(engine, data, codes, found.counts, Options())
+
+
+def session(model: CategoryDiscoverer, data: ShardedData, engine: Engine | None = None) -> None:
+    """An unlabelled session: the model knows half of the categories."""
+    rows: Any = ShardRows(data, engine or open_engine("here"))
+    if engine is None:
+        rows = np.concatenate(list(rows.pieces()))
+    n_known = len(model.classes_)
+    with nullcontext() if engine is None else computing_on(engine):
+        run_session(
+            rows,
+            model.knowledge_,
+            model.options,
+            labels_of=lambda n: np.arange(n_known + n),
+            session=1,
+            rng=model.options.generator(1),
+        )
+
+
+def half_known(lake: Path) -> CategoryDiscoverer:
+    shard, rows = rows_of(sorted(lake.iterdir())[0])
+    labels = shard["label"].to_numpy()[:20_000]
+    known = labels <= labels.max() // 2
+    return CategoryDiscoverer().fit(rows[:20_000][known], labels[known])
+
+
+def kinds_of_work(folder: Path, model: CategoryDiscoverer, session_rows: int) -> dict[str, tuple[Any, Any]]:
     """Name -> the loop without an engine, and the same with one; each gets a new folder for its output."""
     lake, texts, n = folder / "lake", folder / "texts", len(model.classes_)
     data = open_shards(lake, kind="embedding", label="label", id="id")
     names = [str(name) for name in model.classes_]
     place = {int(name): k for k, name in enumerate(model.classes_)}
     known = {"ids": range(n), "names": names, "model": "m"}
+    half = half_known(lake)
+    few = replace(data, shards=data.shards[: max(session_rows // SHARD_ROWS, 1)])
     return {
         "prediction": (
             lambda out: loop_predict(lake, out, model),
@@ -180,6 +232,8 @@ def kinds_of_work(folder: Path, model: CategoryDiscoverer) -> dict[str, tuple[An
             lambda out: loop_embed(texts, out),
             lambda engine, out: embed_shards(engine, open_shards(texts), out),
         ),
+        "base session": (lambda out: loop_learn(lake), lambda engine, out: learn(engine, data)),
+        "session": (lambda out: session(half, few), lambda engine, out: session(half, few, engine)),
     }
 
 
@@ -221,7 +275,8 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=128)
     parser.add_argument("--categories", type=int, default=50)
     parser.add_argument("--texts", type=int, default=1_600)
-    parser.add_argument("--only", nargs="*", default=["prediction", "statistics", "embedding"])
+    parser.add_argument("--session-rows", type=int, default=100_000)
+    parser.add_argument("--only", nargs="*", default=KINDS)
     parser.add_argument("--engines", nargs="*", default=["here", "processes", "ray"])
     parser.add_argument("--folder", type=Path, help="Where to write shards. Default: a temporary folder.")
     asked = parser.parse_args()
@@ -231,7 +286,7 @@ def main() -> None:
     try:
         model = write_rows(folder / "lake", asked.rows, asked.width, asked.categories)
         write_texts(folder / "texts", asked.texts)
-        for kind, (loop, run) in kinds_of_work(folder, model).items():
+        for kind, (loop, run) in kinds_of_work(folder, model, asked.session_rows).items():
             if kind in asked.only:
                 report(kind, asked, loop, run, folder)
     finally:
@@ -239,7 +294,7 @@ def main() -> None:
 
 
 def report(kind: str, asked: Any, loop: Any, run: Any, folder: Path) -> None:
-    n = asked.texts if kind == "embedding" else asked.rows
+    n = {"embedding": asked.texts, "session": min(asked.session_rows, asked.rows)}.get(kind, asked.rows)
     wall, own = seconds_of(lambda: loop(folder / f"{kind}-loop"))
     lines = [["no engine", "", f"{n / wall:,.0f}", f"{own:.1f}", "1.00", ""]]
     for name in asked.engines:

@@ -238,7 +238,7 @@ def _connect(workers: int | None, address: str | None, memory: int | None) -> No
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     if address is None:
         cpus = workers or len(os.sched_getaffinity(0))
-        ray.init(num_cpus=cpus, include_dashboard=False, object_store_memory=memory, **QUIET)
+        ray.init("local", num_cpus=cpus, include_dashboard=False, object_store_memory=memory, **QUIET)
         return
     _check_reachable(address)
     try:
