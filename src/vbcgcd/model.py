@@ -18,6 +18,7 @@ from sklearn.base import (
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 
 from vbcgcd.bayes import Posterior, Prior
+from vbcgcd.blocks import in_blocks, is_source, loaded
 from vbcgcd.checks import check_number
 from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.geometry import Novelty
@@ -36,10 +37,12 @@ from vbcgcd.errors import InputError, NotFittedError
 from vbcgcd.labels import appended, new_labels, with_rejections
 from vbcgcd.record import SessionRecord
 from vbcgcd.row_by_row import RowByRow
-from vbcgcd.validation import check_labels, check_rows, check_weight
+from vbcgcd.validation import check_labels, check_rows, check_source, check_weight
 
 Array = NDArray[Any]
 
+#: Rows of a source that are predicted at a time.
+PREDICT_ROWS = 16_384
 #: What makes our default the method of the paper; see `CategoryDiscoverer.paper`.
 PAPER: dict[str, Any] = {
     "standardise": True,
@@ -148,7 +151,8 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like (N, d)
+        X : array-like (N, d), path or RowBlocks
+            Rows of a file (see `discover`) are loaded.
         y : array-like (N,)
             Labels of any kind: strings, integers, with gaps.
         sample_weight : array-like (N,), optional
@@ -163,7 +167,7 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
         """
         options = self.options
         fresh = type(self)(**self.get_params(deep=False))
-        rows = check_rows(fresh, X, reset=True)
+        rows = check_rows(fresh, loaded(X) if is_source(X) else X, reset=True)
         labels, weight = check_labels(y, len(rows)), check_weight(sample_weight, len(rows))
         if weight is not None and options.head is not None:
             raise InputError(
@@ -197,8 +201,11 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like (N, d)
-            Rows of known and novel categories, in any mix.
+        X : array-like (N, d), path or RowBlocks
+            Rows of known and novel categories, in any mix. A file ``.npy``, ``.parquet`` or ``.arrow``, a
+            folder of Parquet files, or any other `vbcgcd.blocks.RowBlocks` is read block by block and never
+            loaded whole. More than 40,000 rows, from wherever, are searched by samples, and all of them
+            decide.
         n_novel : int or None
             Number of novel categories, at most half the number of rows; None estimates it, and 0 is a
             possible answer. A category that no row would belong to is not created, so a batch with too little
@@ -220,7 +227,7 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
         """
         options = self.options
         self._check_fitted()
-        rows = check_rows(self, X)
+        rows = check_source(self, X) if is_source(X) else check_rows(self, X)
         weight = check_weight(sample_weight, len(rows))
         n_novel = check_n_novel(n_novel, len(rows))
         session = max(self.n_sessions_, int(self.births_.max())) + 1  # rows observed one by one are one
@@ -325,7 +332,8 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like (N, d)
+        X : array-like (N, d), path or RowBlocks
+            Rows of a file (see `discover`) are read block by block.
         reject : float, optional
             Answer "none of these" where the novelty exceeds ``1 - reject``: the share of known rows that
             are rejected wrongly. None and 0 reject nothing.
@@ -338,6 +346,12 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
         >>> model.predict([[0.4], [8.4]])
         array(['a', 'b'], dtype='<U1')
         """
+        if is_source(X):
+            self._check_fitted()
+            blocks = in_blocks(check_source(self, X), PREDICT_ROWS)
+            return np.concatenate(
+                [self.predict(rows, reject=reject, reject_label=reject_label) for _, rows in blocks]
+            )
         reduced = self._reduced(X)
         labels = np.asarray(self.classes_[self.knowledge_.predict(reduced)])
         rate = check_reject(reject)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.errors import InputError
 from vbcgcd.items import Failure
+from vbcgcd.ranking import is_sparse, ranking
 from vbcgcd.tabular import Tabular, carried, html_page, html_table
 
 Array = NDArray[Any]
@@ -179,7 +180,8 @@ class SessionRecord(Tabular):
         next two it is not part of the JSON form, and empty in a record that was read from disk.
     probabilities_ : array (N, K)
         Probability of each category, in the order in which categories were learned. What a row lacks to 1 is
-        the probability that it belongs to none of them.
+        the probability that it belongs to none of them. After a session of many rows only the best few of
+        each row are above 0, and from 50 million rows x categories on it is a `scipy.sparse.csr_array`.
     novelty_ : array (N,)
         Novelty before the session: uniform on [0, 1] for rows of known categories, high for novel ones.
     lessons_ : Lessons or None
@@ -353,8 +355,9 @@ class SessionRecord(Tabular):
         for name in ("rows", "probability", "R before", "R after"):
             table.add_column(name, justify="right")
         for k, (category, name) in enumerate(self.novel.items()):
-            members = self.probabilities_[self.labels_ == category] if len(self.labels_) else np.empty(0)
-            sure = f"{members.max(axis=1).mean():.2f}" if len(members) else ""
+            members = np.flatnonzero(self.labels_ == category)
+            best = self.probabilities_[members].max(axis=1) if len(members) else np.empty(0)
+            sure = f"{best.mean():.2f}" if len(members) else ""
             ratios = (f"{r[k]:+.1f}" if len(r) > k else "" for r in (self.ratio_before, self.ratio_after))
             table.add_row(str(name), str(self.counts.get(category, 0)), sure, *ratios)
         return Group(repr(self), table)
@@ -363,23 +366,28 @@ class SessionRecord(Tabular):
 def _table(record: SessionRecord) -> dict[str, Any]:
     """The columns of a record that an estimator returned: rows are numbered."""
     probability, classes, unassigned = record.probabilities_, record.classes_, record.is_unassigned_
-    index = np.arange(len(probability))
+    index = np.arange(probability.shape[0])
     order = np.argsort(classes)
     own = order[np.searchsorted(classes, record.labels_, sorter=order).clip(max=len(classes) - 1)]
-    others = probability.copy()
-    others[index[~unassigned], own[~unassigned]] = -1
-    second = others.argmax(axis=1)
-    none = 1 - probability.sum(axis=1, dtype=np.float64)
+    if is_sparse(probability):
+        ranks = ranking(probability, np.where(unassigned, -1, own))
+        own_value, second, second_value, none = ranks.own, ranks.other, ranks.other_value, 1 - ranks.total
+    else:
+        others = probability.copy()
+        others[index[~unassigned], own[~unassigned]] = -1
+        second, own_value = others.argmax(axis=1), probability[index, own]
+        second_value, none = others[index, second], 1 - probability.sum(axis=1, dtype=np.float64)
+        second = np.where(second_value < 0, -1, second)
     nothing: Any = -1 if classes.dtype.kind in "iuf" else ""
     rest = np.array([*classes.tolist(), nothing], dtype=None if classes.dtype.kind in "iufU" else object)
     return {
         "row": index,
         "category": record.labels_,
-        "probability": np.where(unassigned, np.clip(none, 0, 1), probability[index, own]),
+        "probability": np.where(unassigned, np.clip(none, 0, 1), own_value),
         "unassigned": unassigned,
         "novelty": record.novelty_,
-        "second": rest[np.where(others[index, second] < 0, len(classes), second)],
-        "second_probability": others[index, second].clip(min=0),
+        "second": rest[second],  # the last stands for none
+        "second_probability": second_value.clip(min=0),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.blocks import RowBlocks, open_rows
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.errors import InputError, NumericalError
 
@@ -16,7 +17,15 @@ Array = NDArray[Any]
 #: The smallest and largest weight of a row that can be computed with in single precision.
 WEIGHTS = (1e-9, 1e9)
 
-__all__ = ["check_choice", "check_finite", "check_labels", "check_number", "check_rows", "check_weight"]
+__all__ = [
+    "check_choice",
+    "check_finite",
+    "check_labels",
+    "check_number",
+    "check_rows",
+    "check_source",
+    "check_weight",
+]
 
 
 class _NotNumbers(InputError, TypeError):
@@ -51,6 +60,23 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
         raise InputError(str(error)) from None
     _check_finite(rows)
     return np.asarray(rows)
+
+
+def check_source(estimator: Any, rows: Any) -> RowBlocks:
+    """A source of rows of the width that the estimator was fitted with.
+
+    Raises
+    ------
+    InputError
+        It cannot be read, or has another width.
+    """
+    source = open_rows(rows)
+    if source.width != estimator.n_features_in_:
+        raise InputError(
+            f"The source has rows of {source.width} numbers, but {type(estimator).__name__} is expecting "
+            f"{estimator.n_features_in_} features as input; give rows of the same embedding as in fit."
+        )
+    return source
 
 
 def check_labels(y: Any, n_rows: int) -> Array:

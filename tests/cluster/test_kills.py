@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from lake import Times, columns_of, fitted_model, read_lake, rows_of, write_lake, write_texts
 
+from vbcgcd.discovery.large.rows import LargeRows
 from vbcgcd.discovery.large.scheduling import computing_on
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import run_session
@@ -144,7 +145,8 @@ def _session(source, model, engine=None):
 def small_blocks(monkeypatch):
     for name in ("large.session", "session"):
         monkeypatch.setattr(f"vbcgcd.discovery.{name}.MANY_ROWS", 500)
-    monkeypatch.setattr("vbcgcd.discovery.large.rows.BLOCK_ROWS", 30)
+    pieces = LargeRows._pieces
+    monkeypatch.setattr(LargeRows, "_pieces", lambda self, size: pieces(self, 30))
 
 
 @pytest.mark.parametrize("time", range(TIMES))

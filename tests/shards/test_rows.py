@@ -8,6 +8,7 @@ from lake import columns_of, rows_of, write_lake
 
 from vbcgcd.blocks import RowBlocks, in_blocks
 from vbcgcd.discovery.large import session as large
+from vbcgcd.discovery.large.rows import LargeRows
 from vbcgcd.discovery.large.scheduling import computing_on
 from vbcgcd.discovery.session import run_session
 from vbcgcd.shards.rows import ShardRows
@@ -54,7 +55,8 @@ def with_strangers(n=1500):
 def test_a_session_does_not_depend_on_who_computes(model, here, processes, tmp_path, monkeypatch):
     monkeypatch.setattr(large, "MANY_ROWS", 500)
     monkeypatch.setattr("vbcgcd.discovery.session.MANY_ROWS", 500)
-    monkeypatch.setattr("vbcgcd.discovery.large.rows.BLOCK_ROWS", 100)
+    pieces = LargeRows._pieces
+    monkeypatch.setattr(LargeRows, "_pieces", lambda self, size: pieces(self, 100))
     rows = with_strangers()
     data = columns_of(write_lake(tmp_path / "lake", rows, n_shards=4, group=90))
     options, outcomes = model.options, []

@@ -18,9 +18,7 @@ __all__ = ["is_source", "open_rows"]
 
 
 def is_source(rows: Any) -> bool:
-    """Whether these are rows to be read block by block: a path, a mapped array or a `RowBlocks`."""
-    if isinstance(rows, np.ndarray):
-        return isinstance(rows, np.memmap)
+    """Whether these are rows to be read block by block: a path or a `RowBlocks`, and no array."""
     return isinstance(rows, str | os.PathLike | RowBlocks)
 
 
@@ -74,6 +72,6 @@ def open_rows(rows: Any, *, column: str | None = None) -> RowBlocks:
     if kinds and kinds <= {".arrow", ".feather"}:
         return ArrowBlocks(paths, column)
     raise InputError(
-        f"{path} holds no rows that can be read block by block; give a file {', '.join(ENDINGS)} or a folder of "
-        "Parquet files."
+        f"{path} holds no rows that can be read block by block; give a file {', '.join(ENDINGS)} or a folder "
+        "of Parquet files."
     )

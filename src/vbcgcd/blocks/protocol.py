@@ -12,7 +12,10 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
-__all__ = ["RowBlocks", "check_block", "in_blocks"]
+#: Rows of a block where all are loaded in the end.
+LOADED_ROWS = 65_536
+
+__all__ = ["RowBlocks", "check_block", "in_blocks", "loaded"]
 
 
 @runtime_checkable
@@ -62,6 +65,13 @@ def in_blocks(source: RowBlocks, size: int) -> Iterator[tuple[int, Array]]:
             f"The source of rows announced {len(source)} rows and gave {start + held}; it must not change "
             "while it is read."
         )
+
+
+def loaded(rows: Any) -> Array:
+    """All rows of a source, array (N, d)."""
+    from vbcgcd.blocks.opening import open_rows
+
+    return np.concatenate([part for _, part in in_blocks(open_rows(rows), LOADED_ROWS)])
 
 
 def check_block(rows: Any, width: int, first: int = 0) -> Array:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -46,24 +46,27 @@ class _TableBlocks:
     def __init__(self, paths: Sequence[Path], column: str | None = None) -> None:
         self._shards, first, columns = list[_Shard](), 0, None
         for path in paths:
-            with_errors = functools.partial(_reading, path, self.kind)
-            schema, sizes = with_errors(lambda path=path: self._head(path))
+            schema, sizes = _reading(path, self.kind, partial(self._head, path))
             rows = int(sum(sizes))
-            here = _columns(schema, column, path)
-            if rows and here.vectors:
-                sample = with_errors(lambda path=path: next(self._batches(path, here.names)))
-                here = here._replace(width=_matrix(sample.slice(0, 1), here, path, 0).shape[1])
-            if rows and columns is not None and here.width != columns.width:
+            here = self._with_width(path, _columns(schema, column, path)) if rows else None
+            if here is not None and columns is not None and here.width != columns.width:
                 raise InputError(
                     f"{path} has rows of {here.width} numbers, and {self._shards[0].path} of "
                     f"{columns.width}; all files must have the same."
                 )
-            columns = here if columns is None and rows else columns
+            columns = columns or here
             self._shards.append(_Shard(path, rows, first, np.cumsum(sizes)))
             first += rows
         if columns is None or columns.width == 0:
             raise InputError(f"{paths[0].parent if len(paths) > 1 else paths[0]} has no rows.")
         self._columns, self._rows = columns, first
+
+    def _with_width(self, path: Path, columns: _Columns) -> _Columns:
+        """With the length of the first vector of a file."""
+        if not columns.vectors:
+            return columns
+        batch = _reading(path, self.kind, partial(next, self._batches(path, columns.names)))
+        return columns._replace(width=_matrix(batch.slice(0, 1), columns, path, 0).shape[1])
 
     kind = "table"
 
@@ -92,7 +95,7 @@ class _TableBlocks:
         for shard in self._shards:
             done = 0
             batches = self._batches(shard.path, self._columns.names)
-            while (batch := _reading(shard.path, self.kind, lambda b=batches: next(b, None))) is not None:
+            while (batch := _reading(shard.path, self.kind, partial(next, batches, None))) is not None:
                 for start in range(0, batch.num_rows, PIECE_ROWS):
                     part = batch.slice(start, PIECE_ROWS)
                     yield self._checked(part, shard, done)
@@ -106,7 +109,7 @@ class _TableBlocks:
             inside = rows[begin:end] - shard.first
             group_of = np.searchsorted(shard.ends, inside, side="right")
             for group in np.unique(group_of).tolist():
-                read = functools.partial(self._group, shard.path, group, self._columns.names)
+                read = partial(self._group, shard.path, group, self._columns.names)
                 table = _reading(shard.path, self.kind, read)
                 chosen = np.flatnonzero(group_of == group)
                 first = int(shard.ends[group] - table.num_rows)
@@ -257,9 +260,8 @@ def _matrix(table: Any, columns: _Columns, path: Path, first: int) -> Array:
 
 def _numbers(column: Any, first: int) -> Array:
     """The values of a column; what is missing becomes NaN."""
-    values = np.asarray(
-        column.to_numpy() if hasattr(column, "chunks") else column.to_numpy(zero_copy_only=False)
-    )
+    chunked = hasattr(column, "chunks")
+    values = np.asarray(column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False))
     if values.dtype.kind not in "fiu":
         raise InputError(f"Rows from {first} on hold values that are no numbers, {values.dtype}.")
     return values

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Statistics
+from vbcgcd.bayes import Statistics, top_categories
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.top import is_listed
 
 Array = NDArray[Any]
 
@@ -57,16 +58,16 @@ def balance(rows: Array, weight: Array, statistics: Statistics, knowledge: Knowl
     groups = [_spread_out(np.flatnonzero(teaches == novel)) for novel in (False, True)]
     if (shares == 1).all() or not all(map(len, groups)):
         return everything
-    density = [knowledge.classifier.log_density(rows[chosen], knowledge.posterior) for chosen in groups]
+    best = [_best_known(rows[chosen], knowledge) for chosen in groups]
 
     def agreement(shares: Array) -> Array:
         """Share of the rows of known and of novel categories that go where the session has put them."""
         posterior = knowledge.posterior_of(statistics * shares)
         agreed = []
-        for chosen, known in zip(groups, density, strict=True):
+        for chosen, known in zip(groups, best, strict=True):
             novel = knowledge.classifier.log_density(rows[chosen], posterior)
             own = np.where(teaches[chosen], weight[chosen].argmax(axis=1), -1)
-            answer = np.where(novel.max(axis=1) > known.max(axis=1), novel.argmax(axis=1), -1)
+            answer = np.where(novel.max(axis=1) > known, novel.argmax(axis=1), -1)
             agreed.append(np.mean(answer == own))
         return np.array(agreed)
 
@@ -102,6 +103,13 @@ def balanced_shares(counts: Array, known: Array) -> Array:
         return np.ones(len(counts))
     typical = float(np.median(known))
     return np.where(counts > ALIKE * typical, typical / np.maximum(counts, typical), 1.0)
+
+
+def _best_known(rows: Array, knowledge: Knowledge) -> Array:
+    """Log-density of each row under its best known category, array (n,)."""
+    if is_listed(knowledge):
+        return top_categories(rows, knowledge.posterior, knowledge.classifier, 1).log_density[:, 0]
+    return np.asarray(knowledge.classifier.log_density(rows, knowledge.posterior).max(axis=1))
 
 
 def _spread_out(places: Array) -> Array:

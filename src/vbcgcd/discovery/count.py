@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import Statistics, log_evidence, posterior_of, statistics_by_label
-from vbcgcd.discovery.distinct import Returned, complete, first_pass, of_number
+from vbcgcd.discovery.distinct import FIRST_ROWS, Returned, complete, crowd_size, first_pass, of_number
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.mixture import Mixture, MixtureState
 from vbcgcd.discovery.search import EVEN_SHARE, CategoryPrice, Path, cooled, eliminate, gains, seed
@@ -160,6 +160,7 @@ def _complete_path(problem: CountProblem, choose: Callable[[Path], int]) -> Path
     """Elimination from a crowd that is large enough for the answer it gives."""
     mixture, rng, price = cooled(problem.mixture), problem.rng, problem.knowledge.price
     most = max(1, len(problem.rows) // ROWS_PER_CATEGORY)
+    most = min(crowd_size(mixture, FIRST_ROWS), most) if mixture.quick else most
     crowd = min(FIRST_CROWD, most)
     while True:
         enough = max(3, crowd // 4)

@@ -57,7 +57,18 @@ FEWEST_ROWS = 4
 #: A seedling is worth at least this share of the margin, of rows above this novelty.
 SEEDLING_WORTH, SEEDLING_NOVELTY, SEEDLING_ROWS = 0.5, 0.9, 3
 
-__all__ = ["Completed", "Returned", "again", "complete", "first_pass", "of_number", "weak_groups"]
+__all__ = [
+    "FIRST_ROWS",
+    "Completed",
+    "Returned",
+    "complete",
+    "crowd_size",
+    "first_pass",
+    "more",
+    "of_number",
+    "together",
+    "weak_groups",
+]
 
 
 class Returned(NamedTuple):
@@ -151,7 +162,7 @@ class _Removal(NamedTuple):
 def first_pass(stream: Stream) -> tuple[CountCurve, MixtureState | None]:
     """The large categories, where no price was rehearsed: each is worth the margin, if all had one size."""
     cool = cooled(stream.mixture)
-    path = _path(cool, _crowd_size(cool, FIRST_ROWS), stream, even=True)
+    path = _path(cool, crowd_size(cool, FIRST_ROWS), stream, even=True)
     scores, chosen = _choose(path, stream.margin)
     curve = CountCurve("distinct", tuple(range(len(scores))), tuple(scores.tolist()), chosen)
     return curve, _of_size(cool, path, chosen) if chosen else None
@@ -168,30 +179,50 @@ def complete(stream: Stream, state: MixtureState | None) -> Completed:
     return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0))
 
 
-def again(stream: Stream, state: MixtureState | None) -> tuple[Completed, bool]:
-    """The categories found before that are still probable, and others among rows that they leave over.
-
-    The second value is whether there is any change.
+def more(stream: Stream, state: MixtureState | None) -> tuple[Array, Returned]:
+    """Probable categories among rows that those found before leave over.
 
     Parameters
     ----------
     stream : Stream
-        Of other rows, or the same.
     state : MixtureState or None
         What was found before, among these rows.
+
+    Returns
+    -------
+    responsibility : array (N, K)
+        Of further categories.
+    Returned
     """
-    cool = cooled(stream.mixture).corrected()
-    found = _Found.nothing(len(cool.rows))
+    cool, found = cooled(stream.mixture).corrected(), _Found.nothing(len(stream.mixture.rows))
     if state is not None:
         early = np.zeros(state.responsibility.shape[1], dtype=bool)
         found = found._replace(state=state, late=early, even=stream.evenness(_sizes(cool, state)))
-    before = found.number
-    found = _probable(stream, cool, _with_candidates(stream, cool, found), alone=not before)
-    changed = bool(found.late.any()) or found.number != before
+    alone = not found.number
+    found = _probable(stream, cool, _with_candidates(stream, cool, found), alone=alone)
+    return found.state.responsibility[:, found.late], found.returned
+
+
+def together(stream: Stream, responsibility: Array, late: Array) -> Completed:
+    """The probable ones among categories that were found apart from each other.
+
+    Parameters
+    ----------
+    stream : Stream
+    responsibility : array (N, K)
+    late : bool array (K,)
+        Which were found only after the others.
+    """
+    cool, nothing = cooled(stream.mixture).corrected(), _Found.nothing(len(stream.mixture.rows))
+    if not responsibility.shape[1]:
+        return Completed(None, nothing.returned)
+    state = cool.em(responsibility, _share(cool, responsibility), JOINT_STEPS)
+    even = stream.evenness(_sizes(cool, state))
+    found = _probable(stream, cool, nothing._replace(state=state, late=late, even=even))
     if not found.number:
-        return Completed(None, found.returned), changed
+        return Completed(None, found.returned)
     finished = _finished(stream.mixture, found.state)
-    return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0)), changed
+    return Completed(finished, found.returned.of(hard_labels(finished.responsibility) < 0))
 
 
 def of_number(stream: Stream, state: MixtureState | None, number: int) -> MixtureState:
@@ -327,7 +358,7 @@ def _unexplained(
     if len(rows) < FEWEST_UNEXPLAINED:
         return None
     part = cool.part(rows, similarity)
-    return rows, part, _path(part, _crowd_size(part, LATER_ROWS), stream, even=False)
+    return rows, part, _path(part, crowd_size(part, LATER_ROWS), stream, even=False)
 
 
 def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similarity: Array | None) -> Array:
@@ -350,7 +381,8 @@ def _novelty(stream: Stream, cool: Mixture, state: MixtureState | None, similari
     return np.asarray(novelty)
 
 
-def _crowd_size(mixture: Mixture, rows_each: int) -> int:
+def crowd_size(mixture: Mixture, rows_each: int) -> int:
+    """Novel categories to begin with, one for so many rows."""
     largest = QUICK_CROWD if mixture.quick else LARGEST_CROWD
     return int(np.clip(len(mixture.rows) // rows_each, 1, largest))
 

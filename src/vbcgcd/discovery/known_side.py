@@ -54,6 +54,8 @@ class KnownSide:
         Similarities to further categories that count as known.
     held : mapping, optional
         What was computed before: "best", and log-sum-exps by their sharpness.
+    present : int, optional
+        How many of the known categories occur among the rows, as far as that is known; all by default.
     """
 
     geometry: Geometry
@@ -62,9 +64,11 @@ class KnownSide:
     counts: Array | None = None
     extra: Array | None = None
     held: dict[Any, Array] = field(default_factory=dict)
+    present: int | None = None
 
     def __len__(self) -> int:
-        return len(self.means) + (0 if self.extra is None else self.extra.shape[1])
+        number = len(self.means) if self.present is None else self.present
+        return number + (0 if self.extra is None else self.extra.shape[1])
 
     @property
     def best(self) -> Array:
@@ -100,7 +104,7 @@ class KnownSide:
         return replace(self, rows=self.rows[rows], extra=None if extra is None else extra[rows], held=held)
 
     def _look(self, sharpnesses: tuple[float, ...]) -> None:
-        step = max(1, BLOCK_VALUES // max(len(self), 1))
+        step = max(1, BLOCK_VALUES // max(len(self.means), 1))
         blocks = [slice(start, start + step) for start in range(0, max(len(self.rows), 1), step)]
         found = list(
             in_parallel(

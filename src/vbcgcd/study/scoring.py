@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, roc_auc_score
 
+from vbcgcd.ranking import is_sparse, ranking
+
 Array = NDArray[Any]
 PROTOCOLS = {
     "frozen": "ids matched once, on the rows of their own session",
@@ -88,7 +90,12 @@ def outcome_of(record: Any, classes: Array | None = None) -> Outcome:
     probability = getattr(record, "probability_", None)
     columns = getattr(record, "probabilities_", None)
     if probability is None and columns is not None and np.shape(columns) != (0, 0):
-        probability = answer_probability(labels, np.asarray(columns), classes)
+        if is_sparse(columns):
+            place = {label: k for k, label in enumerate(np.asarray(record.classes_).tolist())}
+            ranks = ranking(columns, np.array([place.get(label, -1) for label in labels.tolist()]))
+            probability = np.clip(np.where(ranks.own > 0, ranks.own, 1 - ranks.total), 0.0, 1.0)
+        else:
+            probability = answer_probability(labels, np.asarray(columns), classes)
     return Outcome(labels, novel, getattr(record, "novelty_", None), probability)
 
 

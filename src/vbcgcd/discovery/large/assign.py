@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.large.scan import Block
+from vbcgcd.discovery.top import top_probabilities
 
 Array = NDArray[Any]
 
@@ -18,12 +19,12 @@ Array = NDArray[Any]
 SHORT_LIST = 8
 #: A row that is novel with more than this probability has no known category.
 SURELY_NOVEL = 0.999
-#: Densities held at a time: rows times categories.
-BLOCK_VALUES = 2**22
+#: Rows of a block: each category is read once for many rows.
+BLOCK_ROWS = 16_384
 #: Probabilities of rows x categories are kept as an ordinary array up to this size, and else as a sparse one.
 DENSE_VALUES = 50_000_000
 
-__all__ = ["DENSE_VALUES", "SHORT_LIST", "Candidates", "best_known", "together"]
+__all__ = ["BLOCK_ROWS", "DENSE_VALUES", "SHORT_LIST", "Candidates", "best_known", "together"]
 
 
 class Candidates(NamedTuple):
@@ -56,24 +57,9 @@ class best_known:
         chosen = np.flatnonzero(self.wanted[block.first : block.first + len(block.rows)])
         if len(chosen):
             reduced = self.knowledge.reduced(block.rows[chosen], block.first)
-            step = max(1, BLOCK_VALUES // len(self.knowledge.posterior))
-            for start in range(0, len(chosen), step):
-                rows = chosen[start : start + step]
-                out.category[rows], out.probability[rows] = _few(
-                    self.knowledge, reduced[start : start + step], few
-                )
+            top = top_probabilities(self.knowledge, reduced, few)
+            out.category[chosen], out.probability[chosen] = top.categories, np.exp(top.log_probability)
         return out
-
-
-def _few(knowledge: Knowledge, reduced: Array, few: int) -> tuple[Array, Array]:
-    log_probability = knowledge.log_probabilities(reduced)
-    if few < log_probability.shape[1]:
-        chosen = np.argpartition(-log_probability, few - 1, axis=1)[:, :few]
-    else:
-        chosen = np.broadcast_to(np.arange(few), log_probability.shape)
-    values = np.exp(np.take_along_axis(log_probability, chosen, axis=1))
-    order = np.argsort(-values, axis=1, kind="stable")
-    return np.take_along_axis(chosen, order, axis=1), np.take_along_axis(values, order, axis=1)
 
 
 def together(category: Array, probability: Array, number: int) -> Any:

@@ -6,6 +6,7 @@ belongs to a category at all: elsewhere leaving it out changes nothing.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,8 @@ LIGHTEST = 1e-6
 __all__ = ["Belonging", "Components", "sums_of", "to_components"]
 
 
-class Components(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Components:
     """Novel categories: weighted sums of their prepared rows (K, D), weights (K,), share of novel rows."""
 
     sums: Array
@@ -41,12 +43,12 @@ class Components(NamedTuple):
 
     def take(self, chosen: Array) -> Components:
         """Some of them."""
-        return self._replace(sums=self.sums[chosen], counts=self.counts[chosen])
+        return replace(self, sums=self.sums[chosen], counts=self.counts[chosen])
 
     def joined(self, others: Components) -> Components:
         """These and others; the share is that of these."""
         sums = np.concatenate([self.sums, others.sums])
-        return self._replace(sums=sums, counts=np.concatenate([self.counts, others.counts]))
+        return replace(self, sums=sums, counts=np.concatenate([self.counts, others.counts]))
 
 
 class Belonging(NamedTuple):

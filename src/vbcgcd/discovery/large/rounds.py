@@ -1,8 +1,8 @@
 """The search of a large session: samples are searched, all rows decide what is left to search.
 
 A round draws a sample, finds novel categories in it and fits them to all rows. The next looks among the rows
-that are still doubtful, until nothing changes. Groups that turn out to be categories found in earlier sessions
-take part as further components, so that all of their rows come back.
+that are still doubtful, until nothing changes. Groups that turn out to be categories found in earlier
+sessions take part as further components, so that all of their rows come back.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.discovery.distinct import Returned, again
+from vbcgcd.discovery.distinct import Completed, Returned
 from vbcgcd.discovery.large.components import Belonging, Components, sums_of
+from vbcgcd.discovery.large.groups import search_by_groups
 from vbcgcd.discovery.large.rows import LargeRows, Refined
 from vbcgcd.discovery.large.sampling import doubts, draw, uniform
 from vbcgcd.discovery.mixture import SHARE_BOUNDS, MixtureState
@@ -21,6 +22,7 @@ from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.steps import discover_among
 from vbcgcd.discovery.strategies import NOVEL, confident
+from vbcgcd.record import CountCurve
 
 Array = NDArray[Any]
 
@@ -65,42 +67,41 @@ class Found(NamedTuple):
 
 def find(rows: LargeRows, options: Options, n_novel: int | None, rng: np.random.Generator) -> Found:
     """The novel categories among all rows."""
-    first = draw(
-        rows.novelty,
-        _doubt(rows, None),
-        rows.known.hashes,
-        SAMPLE_ROWS,
-        rows.knowledge.novelty,
-        0,
-        None,
-        rows.weight,
-    )
-    sample = Sample(*rows.sample(first.rows, first.weight))
-    discovery = discover_among(sample.here, options, rows.novelty[sample.rows], n_novel, rng)
-    components, back = _components(sample.here, discovery.responsibility, discovery.returned, None, Back())
-    changed = True
+    hashes, novelty = rows.known.hashes, rows.knowledge.novelty
+    first = draw(rows.novelty, _doubt(rows, None), hashes, SAMPLE_ROWS, novelty, 0, weight=rows.weight)
+    sample, curve = Sample(*rows.sample(first.rows, first.weight)), None
+    if n_novel is None:
+        with rows.step("count"):
+            completed, changed = search_by_groups(sample.here, rows.known.category[sample.rows], None, rng)
+            responsibility = _responsibility(completed, len(sample.rows))
+            returned = completed.returned
+    else:
+        discovery = discover_among(sample.here, options, rows.novelty[sample.rows], n_novel, rng)
+        responsibility, returned, changed = discovery.responsibility, discovery.returned, False
+    components, back = _components(sample.here, responsibility, returned, None, Back())
     for turn in range(1, ROUNDS + 2):
         with rows.step("refine"):
-            refined = rows.refined(components, REFINE_STEPS)
-            refined, back = _inhabited(refined, back)
+            refined, back = _inhabited(rows.refined(components, REFINE_STEPS), back)
+            number = len(refined.components) - len(back.category)
+            sample = _next_sample(rows, refined, number, turn)
+        if not changed or turn > ROUNDS:
+            break
         with rows.step("search again") as details:
-            sample = _next_sample(rows, refined, len(refined.components) - len(back.category), turn)
-            if n_novel is not None or turn > ROUNDS or not changed:
-                break
-            state = _state(refined, sample, len(refined.components) - len(back.category))
-            completed, changed = again(sample.here.stream(rng), state)
+            state, nearest = _state(refined, sample, number), rows.known.category[sample.rows]
+            completed, changed = search_by_groups(sample.here, nearest, state, rng)
             details["changed"] = changed
-            if not changed:
-                break
-            responsibility = (
-                np.zeros((len(sample.rows), 0)) if completed.state is None else completed.state.responsibility
-            )
-            before = refined.components.take(
-                np.arange(len(refined.components) - len(back.category), len(refined.components))
-            )
-            components, back = _components(sample.here, responsibility, completed.returned, before, back)
-    number = len(refined.components) - len(back.category)
-    return Found(refined, back, sample, _discovery(refined, back, sample, number, discovery))
+        if not changed:
+            break
+        before = refined.components.take(np.arange(number, len(refined.components)))
+        responsibility = _responsibility(completed, len(sample.rows))
+        components, back = _components(sample.here, responsibility, completed.returned, before, back)
+    if n_novel is None:
+        curve = CountCurve("rehearsal", (number,), (0.0,), number)
+    return Found(refined, back, sample, _discovery(refined, back, sample, number, curve))
+
+
+def _responsibility(completed: Completed, n_rows: int) -> Array:
+    return np.zeros((n_rows, 0)) if completed.state is None else completed.state.responsibility
 
 
 def _doubt(rows: LargeRows, refined: Refined | None) -> Array:
@@ -165,7 +166,7 @@ def labels_and_mass(refined: Refined, number: int) -> tuple[Array, Array, Array]
 
 
 def _next_sample(rows: LargeRows, refined: Refined, number: int, turn: int) -> Sample:
-    """Rows of each novel category, which weigh as much as all of its rows do, and others that are doubtful."""
+    """Rows of each novel category, which weigh as much as all of its rows, and others that are doubtful."""
     labels, _, _ = labels_and_mass(refined, number)
     novel, hashes = labels >= 0, rows.known.hashes
     best = np.maximum(rows.known.best, refined.best)
@@ -199,7 +200,9 @@ def _share(responsibility: Array, here: SessionRows) -> float:
     return float(np.clip(share, *SHARE_BOUNDS))
 
 
-def _discovery(refined: Refined, back: Back, sample: Sample, number: int, first: Discovery) -> Discovery:
+def _discovery(
+    refined: Refined, back: Back, sample: Sample, number: int, curve: CountCurve | None
+) -> Discovery:
     """The sample as the last steps of an ordinary session want it."""
     member = refined.member.at(sample.rows)
     every = member.dense(len(refined.components))
@@ -210,5 +213,4 @@ def _discovery(refined: Refined, back: Back, sample: Sample, number: int, first:
     novel = responsibility.sum(axis=1) >= NOVEL
     densities: Any = None
     teaching = confident(responsibility, densities).teaching
-    curve = None if first.curve is None else first.curve._replace(chosen=number)
     return Discovery(responsibility, teaching, refined.components.share, curve, returned.of(~novel))

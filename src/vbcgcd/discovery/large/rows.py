@@ -94,9 +94,11 @@ class LargeRows:
         """Novelty of each row under the known categories, array (N,)."""
         return 1 - self.knowledge.novelty.p_value(self.known.best)
 
-    def blocks(self, known: Known | None = None, member: Member | None = None) -> Iterator[Block]:
+    def blocks(
+        self, known: Known | None = None, member: Member | None = None, size: int = BLOCK_ROWS
+    ) -> Iterator[Block]:
         """All rows in order, with what is known of them."""
-        for first, rows in self._pieces():
+        for first, rows in self._pieces(size):
             part = slice(first, first + len(rows))
             yield Block(
                 first,
@@ -106,12 +108,12 @@ class LargeRows:
                 None if self.weight is None else self.weight[part].astype(np.float32),
             )
 
-    def _pieces(self) -> Iterator[tuple[int, Any]]:
+    def _pieces(self, size: int) -> Iterator[tuple[int, Any]]:
         """Blocks of rows, or only where they are, for those who read them elsewhere."""
         places = getattr(self.source, "places", None)
         if places is not None and is_elsewhere():
-            return iter(places(BLOCK_ROWS))
-        return in_blocks(self.source, BLOCK_ROWS)
+            return iter(places(size))
+        return in_blocks(self.source, size)
 
     def refined(self, components: Components, steps: int, before: Refined | None = None) -> Refined:
         """Novel categories after so many steps of EM over all rows."""

@@ -24,6 +24,8 @@ Array = NDArray[Any]
 DOUBTFUL, LEAST_DOUBTFUL = 1.5, 0.03
 #: Share of a sample that is drawn from the other rows, and what such a row weighs at most.
 OTHERS, HEAVIEST = 0.2, 8.0
+#: What sets the turns apart.
+GOLDEN = 0x9E3779B97F4A7C15
 #: The smallest p-value.
 TINY = 1e-12
 
@@ -47,7 +49,7 @@ def row_hashes(rows: Array) -> Array:
 
 def uniform(hashes: Array, turn: int) -> Array:
     """Numbers in [0, 1) from hashes, others in each turn, array (n,)."""
-    mixed = _mixed(hashes + np.uint64(turn) * np.uint64(0x9E3779B97F4A7C15))
+    mixed = _mixed(hashes + np.uint64(turn * GOLDEN % 2**64))
     return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
 

@@ -50,12 +50,15 @@ class Known(NamedTuple):
         Log-sum-exp of similarities at the calibrated sharpness and at that of a search.
     hashes : uint64 array (n,)
         Pseudo-random numbers that depend on the row alone.
+    category : int32 array (n,)
+        The best category.
     """
 
     best: Array
     second: Array
     log_sums: Array
     hashes: Array
+    category: Array
 
     def at(self, rows: Any) -> Known:
         """Those of some rows."""
@@ -93,17 +96,19 @@ def scan_known(knowledge: Knowledge, block: Block) -> Known:
     rows = geometry.prepared(knowledge.reduced(block.rows, block.first))
     n = len(rows)
     best, second, sums = np.empty(n, np.float32), np.empty(n, np.float32), np.empty((n, 2), np.float32)
+    category = np.empty(n, np.int32)
     step = max(1, BLOCK_VALUES // len(means))
     for start in range(0, n, step):
         part = slice(start, start + step)
         similarity = geometry.corrected(geometry.similarity(rows[part], means), counts)
         for i, sharpness in enumerate(usual_sharpnesses(geometry)):
             sums[part, i] = log_sum_exp(np.float32(sharpness) * similarity)
-        place = similarity.argmax(axis=1), np.arange(len(similarity))
-        best[part] = similarity[place[1], place[0]]
-        similarity[place[1], place[0]] = -np.inf
+        category[part] = similarity.argmax(axis=1)
+        place = np.arange(len(similarity)), category[part]
+        best[part] = similarity[place]
+        similarity[place] = -np.inf
         second[part] = similarity.max(axis=1)
-    return Known(best, second, sums, row_hashes(block.rows))
+    return Known(best, second, sums, row_hashes(block.rows), category)
 
 
 class Expected(NamedTuple):
@@ -153,7 +158,7 @@ class Expectation:
         top[0] = similarity[np.arange(len(rows)), chosen]
         similarity[np.arange(len(rows)), chosen] = -np.inf
         top[1] = similarity.max(axis=1)
-        return Expected(member, *top, *sums_of(rows, belonging, number))
+        return Expected(member, top[0], top[1], *sums_of(rows, belonging, number))
 
     def _belonging(self, block: Block, weight: Array) -> Belonging:
         assert block.member is not None

@@ -16,6 +16,7 @@ from vbcgcd.discovery.balance import JUDGING_ROWS
 from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge
+from vbcgcd.discovery.large.assign import BLOCK_ROWS as ASSIGN_ROWS
 from vbcgcd.discovery.large.assign import SURELY_NOVEL, best_known, together
 from vbcgcd.discovery.large.components import Components
 from vbcgcd.discovery.large.rounds import Found, find, labels_and_mass
@@ -61,8 +62,8 @@ def check_can_sample(knowledge: Knowledge, options: Options, n_rows: int) -> Non
     """Raise an `InputError` unless `can_sample`."""
     if not can_sample(knowledge, options):
         raise InputError(
-            f"A source of {n_rows} rows can be read block by block only with the defaults of cluster, relabel, "
-            "count, inference and head; use these, or load the rows and pass them as an array."
+            f"A source of {n_rows} rows can be read block by block only with the defaults of cluster, "
+            "relabel, count, inference and head; use these, or load the rows and pass them as an array."
         )
 
 
@@ -228,7 +229,7 @@ def _fitted(rows: LargeRows, outcome: _Outcome, options: Options) -> NovelFit:
 
 
 def _judging_rows(rows: LargeRows, outcome: _Outcome) -> Array:
-    """Some rows that teach and some that do not, rising; which follows from their values, not their places."""
+    """Some rows that teach and some that do not, rising; who they are follows from their values alone."""
     hashes, chosen = rows.known.hashes, list[Array]()
     for some in (outcome.teaches >= 0, outcome.teaches < 0):
         places = np.flatnonzero(some)
@@ -249,40 +250,60 @@ class _Assigned(NamedTuple):
 
 def _assigned(rows: LargeRows, outcome: _Outcome) -> _Assigned:
     knowledge, found, n = rows.knowledge, outcome.found, len(rows)
-    n_known, number, member = len(knowledge.posterior), found.number, found.refined.member
+    number, member = found.number, found.refined.member
     returned = Returned.none(n)
-    for i, (category, doubt) in enumerate(zip(*found.back, strict=True)):
+    for i, (place_back, doubt) in enumerate(zip(*found.back, strict=True)):
         belongs = np.where(member.category == number + i, member.probability, 0).sum(axis=1)
-        returned = returned.at(category, belongs.astype(np.float64), doubt)
+        returned = returned.at(place_back, belongs.astype(np.float64), doubt)
     returned = returned.of(outcome.label < 0)
     work = BLOCK_ROWS * knowledge.posterior.mean.size
-    parts = over_blocks(best_known(knowledge, outcome.mass < SURELY_NOVEL), rows.blocks(), work=work)
+    blocks = rows.blocks(size=ASSIGN_ROWS)
+    parts = over_blocks(best_known(knowledge, outcome.mass < SURELY_NOVEL), blocks, work=work)
     known, probability = (np.concatenate(column) for column in zip(*parts, strict=True))
-    back = returned.category >= 0
-    probability *= np.where(back, 1 - returned.probability, 1.0).astype(np.float32)[:, None]
-    known = np.column_stack([known, np.where(back, returned.category, -1)])
-    probability = np.column_stack([probability, returned.probability.astype(np.float32)])
-    again = (known[:, :-1] == known[:, -1:]) & (known[:, -1:] >= 0)  # it is on the list already
+    nowhere = None if outcome.leftovers is None else _strangeness(rows, outcome, returned)
+    slices = [
+        _assigned_part(rows, outcome, returned, nowhere, known, probability, slice(start, start + HELD_ROWS))
+        for start in range(0, n, HELD_ROWS)
+    ]
+    every = [np.concatenate(column) for column in zip(*slices, strict=True)]
+    check_finite("The probability of a category", every[1])
+    return _Assigned(every[0], every[1], every[2], every[3], every[4], returned)
+
+
+def _assigned_part(
+    rows: LargeRows,
+    outcome: _Outcome,
+    returned: Returned,
+    nowhere: Array | None,
+    known: Array,
+    probability: Array,
+    part: slice,
+) -> tuple[Array, Array, Array, Array, Array]:
+    """The first five of `_Assigned`, for some rows."""
+    knowledge, label, member = rows.knowledge, outcome.label[part], outcome.found.refined.member.at(part)
+    n_known, belongs = len(knowledge.posterior), returned.probability[part].astype(np.float32)
+    back = returned.category[part, None]
+    known = np.column_stack([known[part], back])
+    probability = np.column_stack([probability[part] * np.where(back >= 0, 1 - belongs[:, None], 1), belongs])
+    again = (known[:, :-1] == back) & (back >= 0)  # it is on the list already
     probability[:, -1] += np.where(again, probability[:, :-1], 0).sum(axis=1)
     known[:, :-1][again], probability[:, :-1][again] = -1, 0
-    probability *= np.clip(1 - outcome.mass, 0, 1)[:, None].astype(np.float32)
-    place = probability.argmax(axis=1)
-    best = np.where(outcome.label >= 0, n_known + outcome.label, known[np.arange(n), place])
-    novel = (member.category >= 0) & (member.category < number)
+    probability *= np.clip(1 - outcome.mass[part], 0, 1)[:, None].astype(np.float32)
+    best = known[np.arange(len(known)), probability.argmax(axis=1)]
+    best = np.where(label >= 0, n_known + label, best)
+    novel = (member.category >= 0) & (member.category < outcome.found.number)
     category = np.column_stack([known, np.where(novel, n_known + member.category, -1)]).astype(np.int32)
-    every = np.column_stack([probability, np.where(novel, member.probability, 0)])
-    unassigned = np.zeros(n, dtype=bool)
-    if outcome.leftovers is not None:
-        nowhere = _strangeness(rows, outcome, returned)
-        every *= (1 - nowhere)[:, None].astype(np.float32)
+    every = np.column_stack([probability, np.where(novel, member.probability, 0)]).astype(np.float32)
+    unassigned = np.zeros(len(label), dtype=bool)
+    if nowhere is not None:
+        every *= (1 - nowhere[part])[:, None].astype(np.float32)
         reliability = knowledge.reliabilities.astype(np.float32)
         every[:, : known.shape[1]] *= np.where(known >= 0, reliability[known], 1)
-        own = np.where(category == best[:, None], every, 0).sum(axis=1)
-        unassigned = (outcome.label < 0) & is_flagged(rows.novelty) & (nowhere > own)
-        unassigned |= outcome.waiting
     own = np.where(category == best[:, None], every, 0).sum(axis=1)
-    check_finite("The probability of a category", every)
-    return _Assigned(category, every, best, own, unassigned, returned)
+    if nowhere is not None:
+        unassigned = (label < 0) & is_flagged(rows.novelty[part]) & (nowhere[part] > own)
+        unassigned |= outcome.waiting[part]
+    return category, every, best.astype(np.int32), own, unassigned
 
 
 def _strangeness(rows: LargeRows, outcome: _Outcome, returned: Returned) -> Array:

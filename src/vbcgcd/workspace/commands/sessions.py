@@ -20,6 +20,7 @@ from vbcgcd.discovery.traces import traces_of
 from vbcgcd.errors import InputError
 from vbcgcd.items import Items
 from vbcgcd.labels import NONE_OF_THESE
+from vbcgcd.ranking import is_sparse, ranking
 from vbcgcd.record import Lessons, SessionRecord, plain
 from vbcgcd.workspace.batch import Batch, storable
 from vbcgcd.workspace.commands.naming import label_names, unique_name
@@ -347,9 +348,13 @@ def _scores_of(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
     """
     order = np.argsort(ids)
     own = order[np.searchsorted(np.array(ids)[order], outcome.labels_)]
-    probability = outcome.probabilities_
+    probability, none = outcome.probabilities_, outcome.labels_ == UNASSIGNED
+    if is_sparse(probability):
+        ranks = ranking(probability, np.where(none, -1, own))
+        own_probability = np.where(none, np.clip(1 - ranks.total, 0, 1), ranks.own)
+        best = np.where(none, -1, own)
+        return Scores(best, own_probability, ranks.other, ranks.other_value, outcome.novelty_)
     best, second = top_two(probability, own)
-    none = outcome.labels_ == UNASSIGNED
     first = np.where(probability.max(axis=1) > 0, probability.argmax(axis=1), -1)
     best, second = np.where(none, -1, best), np.where(none, first, second)
     of_none = np.clip(1 - probability.sum(axis=1, dtype=np.float64), 0, 1)

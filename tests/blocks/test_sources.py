@@ -1,0 +1,183 @@
+"""Sources of rows: files of NumPy, Parquet and Arrow, in blocks of one size."""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vbcgcd.blocks import ArrayBlocks, RowBlocks, in_blocks, is_source, loaded, open_rows
+from vbcgcd.errors import InputError
+
+ROWS = np.random.default_rng(0).standard_normal((1000, 5)).astype(np.float32)
+
+
+def vectors(rows, kind="list"):
+    values = pa.array(rows.ravel())
+    if kind == "fixed":
+        return pa.FixedSizeListArray.from_arrays(values, rows.shape[1])
+    offsets = pa.array(np.arange(0, rows.size + 1, rows.shape[1], dtype=np.int32))
+    return pa.ListArray.from_arrays(offsets, values)
+
+
+def write_arrow(path, table, *, stream):
+    opened = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with opened(path, table.schema) as writer:
+        writer.write_table(table, max_chunksize=137)
+
+
+@pytest.fixture(params=["npy", "parquet", "numbers", "fixed", "folder", "arrow", "stream", "array"])
+def source(request, tmp_path):
+    kind, path = request.param, tmp_path / "rows.parquet"
+    if kind == "array":
+        return open_rows(ROWS)
+    if kind == "npy":
+        np.save(tmp_path / "rows.npy", ROWS)
+        return open_rows(tmp_path / "rows.npy")
+    if kind == "numbers":
+        table = pa.table({f"x{i}": ROWS[:, i] for i in range(5)} | {"text": ["a"] * len(ROWS)})
+        pq.write_table(table, path, row_group_size=300)
+        return open_rows(str(path))
+    if kind == "folder":
+        for i, part in enumerate(np.array_split(ROWS, 3)):
+            pq.write_table(pa.table({"embedding": vectors(part)}), tmp_path / f"part-{i}.parquet")
+        return open_rows(tmp_path)
+    table = pa.table({"id": np.arange(len(ROWS)), "embedding": vectors(ROWS, kind)})
+    if kind in ("arrow", "stream"):
+        write_arrow(tmp_path / "rows.arrow", table, stream=kind == "stream")
+        return open_rows(tmp_path / "rows.arrow")
+    pq.write_table(table, path, row_group_size=300)
+    return open_rows(path)
+
+
+def test_every_source_has_the_same_rows_in_blocks_of_any_size(source):
+    assert isinstance(source, RowBlocks)
+    assert (len(source), source.width) == ROWS.shape
+    for size in (1, 137, 999, 1000, 5000):
+        blocks = list(in_blocks(source, size))
+        assert [start for start, _ in blocks] == list(range(0, 1000, size))
+        assert {len(rows) for _, rows in blocks[:-1]} <= {size}
+        np.testing.assert_array_equal(np.concatenate([rows for _, rows in blocks]), ROWS)
+
+
+def test_every_source_gives_single_rows(source):
+    for rows in (np.array([0, 3, 299, 300, 700, 999]), np.arange(1000), np.array([], dtype=int)):
+        np.testing.assert_array_equal(source.take(rows), ROWS[rows])
+    np.testing.assert_array_equal(loaded(source), ROWS)
+
+
+@given(st.lists(st.integers(0, 7), max_size=12), st.integers(1, 9))
+def test_blocks_do_not_depend_on_the_pieces(lengths, size):
+    total = sum(lengths)
+
+    class Pieces:
+        width = 2
+
+        def __len__(self):
+            return total
+
+        def pieces(self):
+            rows, at = np.arange(2.0 * total).reshape(-1, 2), 0
+            for length in lengths:
+                yield rows[at : at + length]
+                at += length
+
+        def take(self, rows):
+            raise NotImplementedError
+
+    blocks = list(in_blocks(Pieces(), size))
+    assert [len(rows) for _, rows in blocks] == [min(size, total - i) for i in range(0, total, size)]
+    if total:
+        flat = np.concatenate([rows for _, rows in blocks]).ravel()
+        np.testing.assert_array_equal(flat, np.arange(2.0 * total))
+
+
+def test_what_is_a_source():
+    assert is_source("rows.npy")
+    assert is_source(ArrayBlocks(ROWS))
+    assert not is_source(ROWS)
+    assert not is_source(ROWS.tolist())
+
+
+def test_a_value_that_is_not_finite_is_named(tmp_path):
+    rows = ROWS.copy()
+    rows[613, 2] = np.nan
+    np.save(tmp_path / "rows.npy", rows)
+    with pytest.raises(InputError, match="Row 613 contains NaN or infinity in column 2"):
+        loaded(tmp_path / "rows.npy")
+    pq.write_table(pa.table({"embedding": vectors(rows)}), tmp_path / "rows.parquet", row_group_size=100)
+    with pytest.raises(InputError, match=r"rows\.parquet: Row 613 contains NaN"):
+        loaded(tmp_path / "rows.parquet")
+
+
+@pytest.mark.parametrize("ending", [".npy", ".parquet", ".arrow"])
+def test_a_broken_file_is_named(tmp_path, ending):
+    path = tmp_path / f"rows{ending}"
+    path.write_bytes(b"no rows at all")
+    with pytest.raises(InputError, match=r"rows\.\w+ cannot be read as"):
+        open_rows(path)
+
+
+def test_a_broken_shard_is_named(tmp_path):
+    for i in range(3):
+        pq.write_table(pa.table({"embedding": vectors(ROWS)}), tmp_path / f"part-{i}.parquet")
+    whole = (tmp_path / "part-1.parquet").read_bytes()
+    (tmp_path / "part-1.parquet").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match=r"part-1\.parquet cannot be read as Parquet.*leave it out"):
+        open_rows(tmp_path)
+
+
+def test_files_of_another_width_are_named(tmp_path):
+    for i, width in enumerate((5, 4)):
+        pq.write_table(pa.table({"embedding": vectors(ROWS[:, :width])}), tmp_path / f"part-{i}.parquet")
+    with pytest.raises(
+        InputError, match=r"part-1\.parquet has rows of 4 numbers, and .*part-0\.parquet of 5"
+    ):
+        open_rows(tmp_path)
+
+
+def test_vectors_of_different_lengths_are_refused(tmp_path):
+    pq.write_table(pa.table({"embedding": [[1.0, 2.0], [3.0]]}), tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match=r"Row 1 of .* has 1 numbers instead of 2"):
+        loaded(tmp_path / "rows.parquet")
+
+
+def test_a_missing_vector_is_named(tmp_path):
+    pq.write_table(pa.table({"embedding": [[1.0, 2.0], None]}), tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match=r"Row 1 of .* has no vector"):
+        loaded(tmp_path / "rows.parquet")
+
+
+def test_of_several_columns_one_must_be_chosen(tmp_path):
+    table = pa.table({"a": vectors(ROWS), "b": vectors(ROWS + 1)})
+    pq.write_table(table, tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match="several columns of vectors, 'a', 'b'"):
+        open_rows(tmp_path / "rows.parquet")
+    np.testing.assert_array_equal(loaded(open_rows(tmp_path / "rows.parquet", column="b")), ROWS + 1)
+    with pytest.raises(InputError, match="no column of vectors 'c'"):
+        open_rows(tmp_path / "rows.parquet", column="c")
+
+
+def test_what_cannot_be_opened(tmp_path):
+    with pytest.raises(InputError, match="does not exist"):
+        open_rows(tmp_path / "nothing.npy")
+    with pytest.raises(InputError, match="holds no rows"):
+        open_rows(tmp_path)
+    np.save(tmp_path / "rows.npy", np.array(["a", {}], dtype=object))
+    with pytest.raises(InputError, match="cannot be read as an array of NumPy"):
+        open_rows(tmp_path / "rows.npy")
+    np.save(tmp_path / "rows.npy", np.zeros(3))
+    with pytest.raises(InputError, match=r"array \(rows, columns\)"):
+        open_rows(tmp_path / "rows.npy")
+    with pytest.raises(InputError, match="must be a path, an array or a RowBlocks, got int"):
+        open_rows(3)
+
+
+def test_a_source_that_changes_while_it_is_read(tmp_path):
+    class Shrinking(ArrayBlocks):
+        def __len__(self):
+            return 1001
+
+    with pytest.raises(InputError, match="announced 1001 rows and gave 1000"):
+        loaded(Shrinking(ROWS))
