@@ -116,7 +116,7 @@ class RayEngine:
     def submit(self, place: int, block: Any) -> None:
         """See `vbcgcd.engine.ordering.Pool`."""
         actor = self._idle.pop()
-        self._busy[actor.run.remote(self._round, self._work, block)] = (actor, place)
+        self._busy[actor.run.remote(self._round, self._work, pickled(block))] = (actor, place)
 
     def wait(self) -> list[Outcome]:
         """See `vbcgcd.engine.ordering.Pool`."""
@@ -201,12 +201,12 @@ class _Worker:
     def versions(self) -> dict[str, str]:
         return _versions()
 
-    def run(self, number: int, work: list[Any], block: Any) -> tuple[Any, bytes | None]:
+    def run(self, number: int, work: list[Any], block: bytes) -> tuple[Any, bytes | None]:
         try:
             if number != self.round:
                 self.function = pickle.loads(ray.get(work[0])).load()
                 self.round = number
-            return self.function(block), None
+            return self.function(pickle.loads(block)), None
         except ray.exceptions.RayError:
             raise
         except Exception as error:
