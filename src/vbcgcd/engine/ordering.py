@@ -79,8 +79,8 @@ def in_order(pool: Pool, blocks: Sequence[Any], workers: int) -> Iterator[Any]:
                 if lost[outcome.place] >= TRIES:
                     raise WorkersLost(
                         f"{lost[outcome.place]} workers were lost one after the other while they worked on "
-                        f"{str(blocks[outcome.place])[:200]}: {outcome.lost}. Memory is the usual reason: use fewer "
-                        "workers on each machine, or smaller shards. What is finished is kept."
+                        f"{str(blocks[outcome.place])[:200]}: {outcome.lost}. Memory is the usual reason: "
+                        "use fewer workers on each machine, or smaller shards. What is finished is kept."
                     )
                 heapq.heappush(waiting, outcome.place)
             while first in ready:
