@@ -6,8 +6,8 @@ VBCGCD_DATA=... python benchmarks/discover_scale.py --point ROWS KNOWN NOVEL SHA
 VBCGCD_DATA=... python benchmarks/discover_scale.py --agreement      # by samples and at once, on real rows
 
 The categories are synthetic, with the geometry of CLINC150 (benchmarks/synthetic.py); SHARE of the rows
-belong to novel ones. Rows are written to an .npy file, and `discover` gets its path. Each point runs in a process of
-its own, whose peak memory is reported: of the session, with the model loaded.
+belong to novel ones. Rows are written to an .npy file, and `discover` gets its path. Each point runs in a
+process of its own, whose peak memory is reported: of the session, with the model loaded.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from vbcgcd import CategoryDiscoverer, InputError
 from vbcgcd.blocks import ArrayBlocks
 from vbcgcd.discovery import session
 from vbcgcd.discovery.large import assign, groups, rounds
+from vbcgcd.discovery.large import session as large_session
 
 DIM, N_KNOWN, N_NOVEL = 12, 8, 4
 
@@ -181,8 +182,10 @@ def test_predict_and_fit_read_files(world, tmp_path):
     np.testing.assert_array_equal(have, want)
 
 
-def test_memory_does_not_grow_with_the_rows(world, sampled, tmp_path):
+def test_memory_does_not_grow_with_the_rows(world, sampled, tmp_path, monkeypatch):
     """Less than a row itself is held of each row that comes on top, however many categories there are."""
+    monkeypatch.setattr(large_session, "ASSIGN_ROWS", 1024)  # blocks that both sessions fill
+    monkeypatch.setattr(large_session, "HELD_ROWS", 1024)
     rng, peaks = np.random.default_rng(0), []
     wide = rng.standard_normal((DIM, 600)).astype(np.float32)
     model = CategoryDiscoverer(covariance="diagonal", n_components=20).fit(world[0] @ wide, world[1])
