@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 
-.PHONY: demo test test-web lint format bench torture soak reference docs clean help
+.PHONY: demo test test-web test-cluster lint format bench torture soak reference docs clean help
 
 help:            ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/\t/' | expand -t 12
@@ -16,6 +16,9 @@ test: $(VENV)/.dev lint   ## lint, types, import contracts, tests
 
 test-web: $(VENV)/.web   ## the pages in a real browser; installs Playwright, and Debian's Chromium where there is none
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/browser
+
+test-cluster: $(VENV)/.cluster   ## a Ray cluster of two nodes on this machine, one of them killed; installs Ray
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest tests/cluster
 
 lint: $(VENV)/.dev   ## ruff, mypy, import-linter
 	$(BIN)/ruff check .
@@ -37,6 +40,7 @@ bench: $(VENV)/.dev   ## accuracy, speed and memory (set VBCGCD_DATA for the rea
 	$(BIN)/python benchmarks/head.py
 	$(BIN)/python benchmarks/observe.py
 	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/engines.py
 	$(BIN)/python benchmarks/against_released.py
 	$(BIN)/python benchmarks/embedding_rate.py
 	$(BIN)/python benchmarks/everyday.py --rates
@@ -74,6 +78,10 @@ $(VENV)/.dev: pyproject.toml | $(BIN)/python
 $(VENV)/.docs: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet -e '.[docs]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)/.cluster: $(VENV)/.dev
+	$(BIN)/python -m pip install --quiet -e '.[cluster]'
+	@touch $@
 
 $(VENV)/.web: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet 'playwright>=1.45'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -19,11 +20,14 @@ from vbcgcd.cli.common import (
 from vbcgcd.words import one_line
 
 __all__ = [
+    "Address",
     "Again",
     "Categories",
     "Category",
     "Data",
     "Embedding",
+    "Engine",
+    "EngineName",
     "Format",
     "Id",
     "Image",
@@ -35,6 +39,7 @@ __all__ = [
     "RawCells",
     "Split",
     "Text",
+    "Workers",
     "check_data",
     "column_options",
     "complete_setting",
@@ -43,6 +48,14 @@ __all__ = [
     "new_folder",
     "open_workspace",
 ]
+
+
+class EngineName(StrEnum):
+    """Who computes."""
+
+    HERE = "here"
+    PROCESSES = "processes"
+    RAY = "ray"
 
 
 def _never_fails(complete: Callable[[typer.Context, str], list[Any]]) -> Callable[..., list[Any]]:
@@ -157,6 +170,36 @@ RawCells = Annotated[
 ]
 Again = Annotated[
     bool, typer.Option("--again", help="Use data that an earlier session has already used; it counts twice.")
+]
+_MACHINES = "Folders of Parquet shards, on several processors or machines"
+Engine = Annotated[
+    EngineName | None,
+    typer.Option(
+        "--engine",
+        help="DATA is a folder of Parquet shards, and the output another one; who computes: here, processes "
+        "of this machine, or a Ray cluster. The answers are the same.",
+        rich_help_panel=_MACHINES,
+        show_default=False,
+    ),
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Head of the Ray cluster, or 'auto' on one of its nodes. Default: RAY_ADDRESS, else Ray on this "
+        "machine alone.",
+        rich_help_panel=_MACHINES,
+    ),
+]
+Workers = Annotated[
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Workers of the engine. Default: one for each processor.",
+        rich_help_panel=_MACHINES,
+    ),
 ]
 Place = Annotated[
     Path | None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from rich.text import Text
 
 from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import AsJson, errors_are_messages, finish, manner, note, working, writes
+from vbcgcd.cli.engines import check_engine, discover_source, learn_source, predict_folder
 from vbcgcd.cli.incoming import STDIN, incoming, is_terminal
 from vbcgcd.cli.lines import check_stdin, predict_stdin
 from vbcgcd.errors import InputError
@@ -48,6 +50,9 @@ def learn(
         typer.Option("--new-labels", help="Accept new labels that look like mistyped names of categories."),
     ] = False,
     again: a.Again = False,
+    engine: a.Engine = None,
+    address: a.Address = None,
+    workers: a.Workers = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -65,17 +70,32 @@ def learn(
     Example: vbcgcd learn pictures/labelled
 
     Example: vbcgcd learn - --format csv
+
+    Example: vbcgcd learn lake/ --label team --engine processes
     """
     from vbcgcd.show import sessions as show
 
     columns = a.column_options(
         text=text, image=image, embedding=embedding, label=label, id=id, split=split, kind=kind, format=format
     )
+    sharded = check_engine(engine, address=address, workers=workers, stdin=data == STDIN)
     here = a.open_workspace(workspace)
-    with incoming(here, data, columns) as (source, options):
+    with nullcontext((data, columns)) if sharded else incoming(here, data, columns) as (source, options):
 
         def attempt(new_labels: bool) -> tuple[SessionRecord, float]:
             with working("learning") as steps:
+                if sharded:
+                    record = learn_source(
+                        here,
+                        data,
+                        columns,
+                        (engine, address, workers),
+                        steps,
+                        update_known=update_known,
+                        new_labels=new_labels,
+                        again=again,
+                    )
+                    return record, steps.seconds
                 record = here.learn(
                     source,
                     update_known=update_known,
@@ -119,7 +139,7 @@ def discover(
             "--output",
             "-o",
             help="Save a row for each item: its category, how probable, how novel, the second choice. .csv, "
-            ".jsonl or .parquet.",
+            ".jsonl or .parquet; with --engine a folder.",
         ),
     ] = None,
     raw_cells: a.RawCells = False,
@@ -132,6 +152,9 @@ def discover(
     format: a.Format = None,
     keep: a.Keep = None,
     again: a.Again = False,
+    engine: a.Engine = None,
+    address: a.Address = None,
+    workers: a.Workers = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
@@ -147,6 +170,8 @@ def discover(
     Example: vbcgcd discover monday.csv --n-novel 4
 
     Example: vbcgcd discover monday.csv -o sorted.csv --keep customer --keep date
+
+    Example: vbcgcd discover lake/ -o sorted/ --engine ray --address auto
     """
     from vbcgcd.cli.writing import check_output, write_predictions
     from vbcgcd.show import sessions as show
@@ -163,21 +188,33 @@ def discover(
     )
     if output is None and keep:
         raise InputError("Columns are carried along into a file; name it with -o FILE.", option="keep")
+    sharded = check_engine(engine, address=address, workers=workers, stdin=data == STDIN)
     here = a.open_workspace(workspace)
-    if output is not None:
+    if output is not None and not sharded:
         check_output(output, data)
         here.check_target(output)
-    with incoming(here, data, columns) as (source, options), working("preparing") as steps:
-        record = here.discover(
-            source,
-            n_novel,
-            progress=lambda step: steps.step(show.STEPS.get(step, step)),
-            again=again,
-            embedding_progress=steps.embedding,
-            **options,
-        )
+    given = nullcontext((data, columns)) if sharded else incoming(here, data, columns)
+    with given as (source, options), working("preparing") as steps:
+
+        def progress(step: str) -> None:
+            steps.step(show.STEPS.get(step, step))
+
+        if sharded:
+            asked = (engine, address, workers)
+            record = discover_source(
+                here, data, n_novel, output, columns, asked, again=again, progress=progress
+            )
+        else:
+            record = here.discover(
+                source,
+                n_novel,
+                progress=progress,
+                again=again,
+                embedding_progress=steps.embedding,
+                **options,
+            )
     report_failures(record.failures, record.rows)
-    if output is not None:
+    if output is not None and not sharded:
         write_predictions(record, output, raw_cells=raw_cells)
     following = ["vbcgcd predict DATA", "vbcgcd report"]
     if record.novel:
@@ -201,7 +238,10 @@ def predict(
     output: Annotated[
         Path | None,
         typer.Option(
-            "--output", "-o", help="Save all predictions: .csv, .jsonl or .parquet. Default: show a table."
+            "--output",
+            "-o",
+            help="Save all predictions: .csv, .jsonl or .parquet; with --engine a folder. Default: show a "
+            "table.",
         ),
     ] = None,
     reject: Annotated[
@@ -231,10 +271,16 @@ def predict(
     kind: a.Kind = None,
     format: a.Format = None,
     keep: a.Keep = None,
+    engine: a.Engine = None,
+    address: a.Address = None,
+    workers: a.Workers = None,
     workspace: a.Place = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict the category of each item, with its probability and the second choice. Nothing is stored.
+
+    With --engine, DATA is a folder of Parquet shards with embeddings and -o a folder for the answers;
+    after an interruption the same command does only what is missing.
 
     Example: vbcgcd predict tuesday.csv
 
@@ -245,6 +291,8 @@ def predict(
     Example: vbcgcd predict --stdin
 
     Example: vbcgcd predict tuesday.csv -o answers.csv --keep all
+
+    Example: vbcgcd predict lake/ -o answers/ --engine ray --address 10.0.0.5:6379
     """
     columns = a.column_options(
         text=text,
@@ -256,6 +304,11 @@ def predict(
         format=format,
         keep=keep,
     )
+    if check_engine(engine, address=address, workers=workers, stdin=stdin):
+        predict_folder(
+            a.open_workspace(workspace), data, output, reject, columns, (engine, address, workers), as_json
+        )
+        return
     if stdin or (data == STDIN and format is None):
         check_stdin(None if data == STDIN else data, output, columns)
         predict_stdin(workspace, reject=reject, as_json=as_json)

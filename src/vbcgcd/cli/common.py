@@ -363,7 +363,7 @@ class Steps:
     def __init__(self, bars: Progress, first: str) -> None:
         self.bars, self.first = bars, first
         self.task = self._add(first)
-        self._counting = False
+        self._counting, self._last = False, ""
         self._start, self.seconds = time.monotonic(), 0.0
 
     def step(self, name: str) -> None:
@@ -375,12 +375,22 @@ class Steps:
 
     def embedding(self, completed: int, total: int) -> None:
         """Show how many items are embedded."""
+        self.counting("embedding", completed, total)
+
+    def counting(self, name: str, completed: int, total: int) -> None:
+        """Show how many items a step has done."""
         if not self._counting:
-            self.step("embedding")
+            self.step(name)
             self._counting = True
         self.bars.update(self.task, completed=completed, total=total, of=f"{completed:,} of {total:,}")
         if completed >= total:
             self.step(self.first)
+
+    def counted(self, name: str, completed: int, total: int) -> None:
+        """Show how many items a step has done, where steps follow each other."""
+        if name != self._last:
+            self._counting, self._last = False, name
+        self.counting(name, completed, total)
 
     def stop(self) -> None:
         """Record the elapsed time."""

@@ -11,7 +11,9 @@ from typing import Annotated
 
 import typer
 
+from vbcgcd.cli import arguments as a
 from vbcgcd.cli.common import console, errors_are_messages, manner
+from vbcgcd.cli.engines import check_engine, embed_folder
 from vbcgcd.errors import InputError
 
 DataArgument = Annotated[
@@ -50,7 +52,9 @@ def embed(
     out_path: Annotated[
         Path,
         typer.Option(
-            "--output", "-o", help="Where to write the embeddings: .npz, or .parquet with the texts."
+            "--output",
+            "-o",
+            help="Where to write the embeddings: .npz, or .parquet with the texts; with --engine a folder.",
         ),
     ],
     embedder: Annotated[
@@ -72,10 +76,17 @@ def embed(
     batch_size: Annotated[int | None, typer.Option(help="Items per forward pass.")] = None,
     device: Device = None,
     precision: Annotated[Precision, typer.Option(help="Arithmetic of the forward pass.")] = Precision.FLOAT32,
-    workers: Annotated[int | None, typer.Option(help="Threads that read and prepare items.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Threads that read and prepare items; with --engine, its workers."),
+    ] = None,
     cache: Annotated[bool, typer.Option(help="Cache embeddings, so that none is computed twice.")] = True,
+    engine: a.Engine = None,
+    address: a.Address = None,
 ) -> None:
     """Embed pictures or texts into a file that studies and workspaces read.
+
+    With --engine, DATA is a folder of Parquet shards with texts or paths of pictures, and so is the output.
 
     After an interruption, the same command continues where it stopped. Items that cannot be read are left out
     and listed at the end.
@@ -85,7 +96,17 @@ def embed(
     Example: vbcgcd embed tickets.csv -o tickets.parquet
 
     Example: vbcgcd embed photos/ -o photos.npz --with dinov2-vitb14
+
+    Example: vbcgcd embed lake/ -o vectors/ --engine processes --workers 4
     """
+    columns = {"text": text, "image": image, "label": label}
+    options = {"size": size, "batch_size": batch_size, "device": device, "precision": precision.value}
+    if check_engine(engine, address=address):
+        if split is not None:
+            raise InputError("Shards have no parts; leave out the split.", option="split")
+        options = {k: v for k, v in options.items() if v is not None}
+        embed_folder(data, out_path, embedder, options, columns, (engine, address, workers))
+        return
     from vbcgcd.embed import embed_parts
     from vbcgcd.study.datasets import dataset_parts
 
@@ -93,9 +114,7 @@ def embed(
         raise InputError(
             f"{out_path} is the data itself; choose another name for the embeddings.", option="out_path"
         )
-    columns = {"text": text, "image": image, "label": label}
     parts, names = dataset_parts(data, split=split, **{k: v for k, v in columns.items() if v is not None})
-    options = {"size": size, "batch_size": batch_size, "device": device, "precision": precision.value}
     result = embed_parts(
         parts,
         out_path,

@@ -193,7 +193,7 @@ def _answer(*, references: bool) -> Schema:
 
 def _predict() -> Schema:
     return obj(
-        ("output", "predictions"),
+        ("output", "predictions", "mean_probability", "flagged", "failures", "shards", "shards_written"),
         items=WHOLE,
         mean_probability=NUMBER,
         flagged=described(WHOLE, "Items that probably belong to no known category."),
@@ -203,6 +203,8 @@ def _predict() -> Schema:
         failures=array(ref(Failure)),
         output=described(TEXT, "The file, with --output."),
         predictions=described(array(_answer(references=True)), "Without --output."),
+        shards=described(WHOLE, "Shards of the output, with --engine."),
+        shards_written=described(WHOLE, "Those that this run wrote; the others were there before."),
     )
 
 

@@ -86,7 +86,10 @@ def learn_base(rows: Array, codes: Array, options: Options, weight: Array | None
     return _Base(rows, codes, _reducer(rows, codes, options, weight), options, weight).knowledge()
 
 
-def _reducer(rows: Array, codes: Array, options: Options, weight: Array | None = None) -> Reducer:
+def _reducer(
+    rows: Array, codes: Array, options: Options, weight: Array | None = None, moments_of: Any = None
+) -> Reducer:
+    """The projection of the base session; ``moments_of`` as for `fit_reducer`."""
     return fit_reducer(
         rows,
         codes,
@@ -97,6 +100,7 @@ def _reducer(rows: Array, codes: Array, options: Options, weight: Array | None =
         shrinkage=options.whiten_shrinkage,
         standardise=options.standardise,
         random_state=options.random_state,
+        moments_of=moments_of,
     )
 
 
@@ -115,6 +119,7 @@ class _Base:
         self.statistics = self._kept_statistics()
 
     def knowledge(self) -> Knowledge:
+        """All that the rows teach."""
         prior, temperature = self._calibrated_prior()
         posterior = self._posterior(prior)
         if temperature is None:
@@ -123,7 +128,7 @@ class _Base:
         counts = posterior.kappa - prior.kappa  # effective ones: SVI may stop before all rows count
         means = posterior.mean.astype(np.float64) * (posterior.kappa / counts)[:, None]
         calibrated = calibrate_geometry(means, self.sizes, left_out, self.options.geometry)
-        if len(self.rows) - len(self.sizes) < self.reducer.n_inputs:
+        if self.n_rows.sum() - len(self.sizes) < self.reducer.n_inputs:
             # Then each row has a direction of its own, which whitening makes as long as the others: left out
             # of the covariance, it looks unlike every category, as no row that comes later will.
             calibrated = self._held_out_calibration(calibrated)

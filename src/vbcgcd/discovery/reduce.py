@@ -55,7 +55,7 @@ LEFT_OUT_ROWS, LEFT_OUT_SCORES, FEWEST_LEFT_OUT = 1000, 2**20, 200
 #: Rows on which unit length is tried.
 TRIAL_ROWS = 3000
 
-__all__ = ["Reducer", "fit_reducer"]
+__all__ = ["Reducer", "fit_reducer", "moments_of_sums"]
 
 
 @dataclass(frozen=True)
@@ -135,6 +135,7 @@ def fit_reducer(
     shrinkage: float | str = "auto",
     standardise: bool = False,
     random_state: int | None = None,
+    moments_of: Callable[[_Settings, np.random.Generator], _Moments] | None = None,
 ) -> Reducer:
     """Learn the projection from the labelled rows.
 
@@ -157,6 +158,8 @@ def fit_reducer(
         Scale each dimension to unit variance over the labelled rows first.
     random_state : int, optional
         Only used for embeddings wider than 2048 and to draw the rows that are left out.
+    moments_of : callable, optional
+        Gives the moments of all labelled rows, of which ``rows`` are a sample; by default these are all.
 
     Returns
     -------
@@ -169,7 +172,10 @@ def fit_reducer(
     settings = _Settings(n_components, bool(normalise), standardise)
     if normalise == "auto":
         settings = replace(settings, unit=_unit_is_better(rows, labels, weight, settings, rng))
-    moments = _moments(rows, labels, settings, rng, weight)
+    if moments_of is None:
+        moments = _moments(rows, labels, settings, rng, weight)
+    else:
+        moments = moments_of(settings, rng)
     unit = settings.unit
     center = moments.center if unit else in_unit(moments.center, -exponent)
     if not whiten:
@@ -198,6 +204,7 @@ class _Settings:
     standardise: bool
 
     def prepare(self, rows: Array) -> Array:
+        """Rows as they are projected."""
         return unit_length(rows) if self.unit else np.asarray(rows)
 
 
@@ -213,6 +220,7 @@ class _Moments(NamedTuple):
 
     @property
     def share(self) -> Array:
+        """Share of each category among the rows, array (K,)."""
         return self.sizes / self.sizes.sum()
 
 
@@ -265,14 +273,36 @@ def _moments(
         outer += square
         sums[present] += part_sums
     count = np.bincount(labels, weight, minlength=n_categories).astype(np.float64)
+    found = moments_of_sums(center, outer, sums, count, n_components, NEGLIGIBLE[rows.dtype])
+    basis = found.basis if first is None else first @ found.basis
+    return found._replace(basis=basis if scale is None else basis / scale[:, None])
+
+
+def moments_of_sums(
+    center: Array, outer: Array, sums: Array, count: Array, n_components: int | None, negligible: float
+) -> _Moments:
+    """_Moments from sums over rows about their mean.
+
+    Parameters
+    ----------
+    center : array (d,)
+        The mean.
+    outer : array (d, d)
+        Sum of outer products about it.
+    sums : array (K, d)
+        Sum of the rows of each category about it.
+    count : array (K,)
+        Rows of each category, or their weight.
+    n_components : int or None
+    negligible : float
+        Directions with less than this share of the largest variance count as constant.
+    """
+    total = float(count.sum())
     means = sums / np.where(count > 0, count, 1)[:, None]
-    axes = _principal_axes(outer / total, n_components, NEGLIGIBLE[rows.dtype])
+    axes = _principal_axes(outer / total, n_components, negligible)
     outer, means = axes.T @ outer @ axes, means @ axes
-    within = (outer - (means.T * count) @ means) / max(total - n_categories, 1)
-    basis = axes if first is None else first @ axes
-    if scale is not None:
-        basis = basis / scale[:, None]
-    return _Moments(center, basis, outer / total, within, means, count)
+    within = (outer - (means.T * count) @ means) / max(total - len(count), 1)
+    return _Moments(center, axes, outer / total, within, means, count)
 
 
 def _deviations(
@@ -394,6 +424,7 @@ def _whitening(within: Array, total: Array, shrinkage: float) -> Array:
 
 
 def _randomised_basis(centred: Array, n_components: int | None, rng: np.random.Generator) -> Array:
+    """Principal axes of wide rows (N, d) about their mean, array (d, D)."""
     from sklearn.utils.extmath import randomized_svd
 
     rank = min(centred.shape) if n_components is None else min(n_components, *centred.shape)

@@ -16,7 +16,7 @@ from vbcgcd.items.parquet import MADE_BY, pyarrow_module
 
 Array = NDArray[Any]
 
-__all__ = ["write_embedded"]
+__all__ = ["embedded_table", "write_embedded"]
 
 
 def write_embedded(
@@ -37,14 +37,23 @@ def write_embedded(
     made_by : (str, str)
         Name and fingerprint of the embedder, which the file keeps.
     """
-    arrow, parquet = pyarrow_module(), pyarrow_module("pyarrow.parquet")
-    table = arrow.concat_tables([_table(arrow, *part, names) for part in parts], promote_options="default")
-    metadata = {key.encode(): value.encode() for key, value in zip(MADE_BY, made_by, strict=True)}
+    parquet = pyarrow_module("pyarrow.parquet")
+    table = embedded_table(parts, names, made_by)
     try:
         with atomic_file(target) as out:
-            parquet.write_table(table.replace_schema_metadata(metadata), out, compression="zstd")
+            parquet.write_table(table, out, compression="zstd")
     except OSError as error:
         raise DiskError.writing(target, error) from None
+
+
+def embedded_table(
+    parts: Sequence[tuple[str, Items, Array]], names: Sequence[str] | None, made_by: tuple[str, str]
+) -> Any:
+    """The table that `write_embedded` writes, which says what made the embeddings."""
+    arrow = pyarrow_module()
+    table = arrow.concat_tables([_table(arrow, *part, names) for part in parts], promote_options="default")
+    metadata = {key.encode(): value.encode() for key, value in zip(MADE_BY, made_by, strict=True)}
+    return table.replace_schema_metadata(metadata)
 
 
 def _table(arrow: Any, part: str, items: Items, vectors: Array, names: Sequence[str] | None) -> Any:

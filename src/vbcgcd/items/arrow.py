@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vbcgcd.errors import InputError
+from vbcgcd.items.marks import check_whole
 from vbcgcd.items.parquet import columns_of, incomplete, next_batch, pyarrow_module
 from vbcgcd.items.tables import BLOCK, Block, TableFile, check_names
 
@@ -99,6 +100,8 @@ def arrow_folder(folder: Path | Any) -> ArrowTable:
 
     Folders called ``name=value`` are columns, as Arrow, Spark and Hive write them.
     """
+    if isinstance(folder, Path):
+        check_whole(folder)
     data = _dataset_of(folder) if isinstance(folder, Path) else folder
     path = folder if isinstance(folder, Path) else Path("the dataset")
 

@@ -29,6 +29,7 @@ from vbcgcd.workspace.packing import pack, pack_all
 from vbcgcd.workspace.queries.sources import new_source
 from vbcgcd.workspace.report import write_report
 from vbcgcd.workspace.review_verbs import ReviewVerbs
+from vbcgcd.workspace.shard_verbs import ShardVerbs
 from vbcgcd.workspace.snapshot import Snapshot
 from vbcgcd.workspace.trust import check_clusterer, check_embedder_setting, unconfirmed
 
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["Workspace"]
 
 
-class Workspace(ReviewVerbs, NamingVerbs):
+class Workspace(ReviewVerbs, NamingVerbs, ShardVerbs):
     """A folder that learns for years: labelled categories, and those discovered batch after batch.
 
     Every command is one commit, which is there whole or not at all; what was learned before is never

@@ -19,7 +19,7 @@ from vbcgcd.discovery.known_side import KnownSide, usual_sharpnesses
 from vbcgcd.discovery.large.components import Components
 from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block, Expectation, Known, Member, scan_known
-from vbcgcd.discovery.large.scheduling import over_blocks
+from vbcgcd.discovery.large.scheduling import is_elsewhere, over_blocks
 from vbcgcd.discovery.mixture import SHARE_BOUNDS
 from vbcgcd.discovery.rows import SessionRows
 from vbcgcd.record import Step
@@ -98,7 +98,7 @@ class LargeRows:
         self, known: Known | None = None, member: Member | None = None, size: int = BLOCK_ROWS
     ) -> Iterator[Block]:
         """All rows in order, with what is known of them."""
-        for first, rows in in_blocks(self.source, size):
+        for first, rows in self._pieces(size):
             part = slice(first, first + len(rows))
             yield Block(
                 first,
@@ -107,6 +107,13 @@ class LargeRows:
                 None if member is None else member.at(part),
                 None if self.weight is None else self.weight[part].astype(np.float32),
             )
+
+    def _pieces(self, size: int) -> Iterator[tuple[int, Any]]:
+        """Blocks of rows, or only where they are, for those who read them elsewhere."""
+        places = getattr(self.source, "places", None)
+        if places is not None and is_elsewhere():
+            return iter(places(size))
+        return in_blocks(self.source, size)
 
     def refined(self, components: Components, steps: int, before: Refined | None = None) -> Refined:
         """Novel categories after so many steps of EM over all rows."""

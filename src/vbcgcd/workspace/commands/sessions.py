@@ -58,6 +58,7 @@ __all__ = [
     "check_labelled",
     "discover_draft",
     "learn_draft",
+    "session_draft",
     "unique_name",
 ]
 
@@ -194,8 +195,6 @@ def discover_draft(
             strict=True,
         )
     ]
-    touched = np.flatnonzero(knowledge.posterior.kappa[:n_known] != before.posterior.kappa).tolist()
-    rows = [*touched, *range(n_known, len(ids))]
     record = replace(
         outcome,
         novel={category.id: category.name for category in novel},
@@ -207,13 +206,42 @@ def discover_draft(
         kept_=batch.items.kept,
         **batch_facts(batch, source, table, scores),
     )
+    draft = session_draft(before, knowledge, outcome, record, novel, ids)
+    files = batch_files(snapshot, batch, table, knowledge, new_ids) | _traces(batch, scores, knowledge, ids)
+    return replace(draft, files={**draft.files, **files})
+
+
+def session_draft(
+    before: Knowledge,
+    knowledge: Knowledge,
+    outcome: SessionRecord,
+    record: SessionRecord,
+    novel: Sequence[Category],
+    ids: Sequence[int],
+) -> Draft:
+    """What an unlabelled session changes: posteriors, categories, seedlings and lessons, but not its items.
+
+    Parameters
+    ----------
+    before, knowledge : Knowledge
+        Before the session and after it.
+    outcome : SessionRecord
+        What the session did.
+    record : SessionRecord
+        The same in the words of the workspace.
+    novel : sequence of Category
+    ids : sequence of int
+        Of all categories, in the order of the posteriors.
+    """
+    n_known = len(ids) - len(novel)
+    touched = np.flatnonzero(knowledge.posterior.kappa[:n_known] != before.posterior.kappa).tolist()
+    rows = [*touched, *range(n_known, len(ids))]
     changes: dict[str, Any] = {
-        "session": session,
+        "session": record.session,
         "categories": [category.as_json() for category in novel],
         "posteriors": [ids[row] for row in rows],
     }
-    files = _segment(knowledge, rows, ids) | batch_files(snapshot, batch, table, knowledge, new_ids)
-    files |= _traces(batch, scores, knowledge, ids)
+    files = _segment(knowledge, rows, ids)
     if not _same_seedlings(before.seedlings, knowledge.seedlings):
         changes["seedlings"] = 0 if knowledge.seedlings is None else len(knowledge.seedlings)
         if knowledge.seedlings:
