@@ -62,7 +62,7 @@ def test_every_page_is_on_the_site():
     listed = set()
     for page in (docs / "index.md", *(docs / "site").glob("*.md")):
         for tree in re.findall(r"```{toctree}\n(.*?)```", page.read_text(), flags=re.S):
-            names = re.findall(r"^(?:.* <)?([a-z./]+)>?$", tree, flags=re.M)
+            names = re.findall(r"^(?:.* <)?([a-z./-]+)>?$", tree, flags=re.M)
             listed |= {(page.parent / f"{name}.md").resolve() for name in names}
     assert listed == {*docs.glob("*.md"), *(docs / "site").glob("*.md")} - {docs / "index.md"}
 
