@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import shutil
 import tempfile
 import time
@@ -51,17 +50,20 @@ KINDS = ["prediction", "statistics", "embedding", "base session", "session"]
 
 @dataclass(frozen=True)
 class Measured:
-    """Work that says with each result who did it, its processor time so far and its largest memory."""
+    """Work that says with each result its processor time and the largest memory of the worker so far."""
 
     work: Any
 
     def load(self) -> Callable[[Any], Any]:
         """See `vbcgcd.engine.Work`."""
-        start, function = time.process_time(), self.work.load()
+        since = [time.process_time()]  # what loading takes counts with the first block
+        function = self.work.load()
 
         def run(block: Any) -> Any:
             value = function(block)
-            return value, (os.getpid(), time.process_time() - start, peak_memory())
+            seconds = time.process_time() - since[0]
+            since[0] = time.process_time()
+            return value, (seconds, peak_memory())
 
         return run
 
@@ -77,8 +79,7 @@ class Meter:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.name, self.workers = engine, engine.name, engine.workers
-        self.used: dict[int, float] = {}
-        self.peak = 0
+        self.used, self.peak = 0.0, 0
 
     def map(self, work: Any, blocks: Any) -> Any:
         """See `vbcgcd.engine.Engine`."""
@@ -89,8 +90,8 @@ class Meter:
         return self._noted(getattr(self.engine, "sweep", self.engine.map)(Measured(work), blocks))
 
     def _noted(self, results: Any) -> Any:
-        for value, (pid, seconds, peak) in results:
-            self.used[pid], self.peak = seconds, max(self.peak, peak)
+        for value, (seconds, peak) in results:
+            self.used, self.peak = self.used + seconds, max(self.peak, peak)
             yield value
 
 
@@ -253,7 +254,7 @@ def measure(name: str, workers: int, run: Any, out: Path) -> tuple[float, float,
         list(engine.map(Warm(), range(4 * workers)))
         meter = Meter(engine)
         wall, own = seconds_of(lambda: run(meter, out))
-    return wall, own if name == "here" else own + sum(meter.used.values()), meter.peak
+    return wall, own if name == "here" else own + meter.used, meter.peak
 
 
 @dataclass(frozen=True)
