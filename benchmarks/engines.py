@@ -31,7 +31,8 @@ from vbcgcd.discovery.knowledge import score
 from vbcgcd.discovery.large.scheduling import computing_on
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import run_session
-from vbcgcd.engine import Engine, open_engine
+from vbcgcd.engine import Engine, group_blocks, open_engine
+from vbcgcd.engine.processes import pickled
 from vbcgcd.engine.tree import add
 from vbcgcd.shards import (
     ShardedData,
@@ -43,6 +44,7 @@ from vbcgcd.shards import (
 )
 from vbcgcd.shards.learning import count_labels
 from vbcgcd.shards.rows import ShardRows
+from vbcgcd.shards.statistics import STATISTICS_ROWS, GatherStatistics
 
 SHARD_ROWS = 50_000
 KINDS = ["prediction", "statistics", "embedding", "base session", "session"]
@@ -290,8 +292,40 @@ def main() -> None:
         for kind, (loop, run) in kinds_of_work(folder, model, asked.session_rows).items():
             if kind in asked.only:
                 report(kind, asked, loop, run, folder)
+        report_bytes(folder, model)
     finally:
         shutil.rmtree(folder)
+
+
+def report_bytes(folder: Path, model: CategoryDiscoverer) -> None:
+    """What is moved, beside what arithmetic says."""
+    data = open_shards(folder / "lake", kind="embedding", label="label", id="id")
+    n, width = len(model.classes_), data.width
+    place = {int(name): k for k, name in enumerate(model.classes_)}
+    groups = group_blocks(data.blocks(STATISTICS_ROWS))
+    work = GatherStatistics(data, place, n, model.reducer_, "full")
+    sent = len(pickled(work.load()(groups[0][:1])))
+    names = [str(name) for name in model.classes_]
+    written = predict_shards(
+        open_engine("here"),
+        replace(data, shards=data.shards[:1]),
+        folder / "bytes",
+        model.knowledge_,
+        ids=range(n),
+        names=names,
+        model="m",
+    )
+    triangle = width * (width + 1) // 2
+    answers = sum(shard.bytes for shard in written.shards) / written.rows
+    on_disk = sum(path.stat().st_size for path in (folder / "lake").iterdir()) / data.rows
+    lines = [
+        ["a row of embeddings", f"{4 * width:,}", f"{on_disk:,.0f}"],
+        ["the model, sent once to a worker", f"{4 * n * triangle:,}", f"{len(pickled(model.knowledge_)):,}"],
+        ["statistics of a group of blocks", f"{8 * n * (triangle + width + 1):,}", f"{sent:,}"],
+        ["groups of blocks", f"{-(-data.rows // (16 * STATISTICS_ROWS)):,}", f"{len(groups):,}"],
+        ["a row of answers", "", f"{answers:,.0f}"],
+    ]
+    table("bytes", ("what", "on paper", "measured"), lines)
 
 
 def report(kind: str, asked: Any, loop: Any, run: Any, folder: Path) -> None:

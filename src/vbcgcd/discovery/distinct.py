@@ -337,7 +337,7 @@ def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fals
     evidence = stream.evidence(cool, found.state, found.late, even=found.even)
     say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
     needed = np.log(ODDS * (say * scipy.special.expit(evidence.size) + 1) / (say + 1))
-    if alone or found.number == 1:
+    if (alone or found.number == 1) and not cool.is_group:  # others are searched elsewhere
         needed = np.log(np.where(found.late, ODDS_LATE_ALONE, ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)
     rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)

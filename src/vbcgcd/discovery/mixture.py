@@ -171,6 +171,11 @@ class Mixture:
         return len(self.known_side)
 
     @property
+    def is_group(self) -> bool:
+        """Whether the rows are only a part of those that will be judged together."""
+        return self.known_side.present is not None
+
+    @property
     def best_known(self) -> Array:
         """Similarity of each row to its best known category, array (N,)."""
         return self.known_side.best
