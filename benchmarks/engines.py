@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import os
 import shutil
 import tempfile
 import time
@@ -32,7 +31,8 @@ from vbcgcd.discovery.knowledge import score
 from vbcgcd.discovery.large.scheduling import computing_on
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.session import run_session
-from vbcgcd.engine import Engine, open_engine
+from vbcgcd.engine import Engine, group_blocks, open_engine
+from vbcgcd.engine.processes import pickled
 from vbcgcd.engine.tree import add
 from vbcgcd.shards import (
     ShardedData,
@@ -44,6 +44,7 @@ from vbcgcd.shards import (
 )
 from vbcgcd.shards.learning import count_labels
 from vbcgcd.shards.rows import ShardRows
+from vbcgcd.shards.statistics import STATISTICS_ROWS, GatherStatistics
 
 SHARD_ROWS = 50_000
 KINDS = ["prediction", "statistics", "embedding", "base session", "session"]
@@ -51,17 +52,20 @@ KINDS = ["prediction", "statistics", "embedding", "base session", "session"]
 
 @dataclass(frozen=True)
 class Measured:
-    """Work that says with each result who did it, its processor time so far and its largest memory."""
+    """Work that says with each result its processor time and the largest memory of the worker so far."""
 
     work: Any
 
     def load(self) -> Callable[[Any], Any]:
         """See `vbcgcd.engine.Work`."""
-        start, function = time.process_time(), self.work.load()
+        since = [time.process_time()]  # what loading takes counts with the first block
+        function = self.work.load()
 
         def run(block: Any) -> Any:
             value = function(block)
-            return value, (os.getpid(), time.process_time() - start, peak_memory())
+            seconds = time.process_time() - since[0]
+            since[0] = time.process_time()
+            return value, (seconds, peak_memory())
 
         return run
 
@@ -77,8 +81,7 @@ class Meter:
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.name, self.workers = engine, engine.name, engine.workers
-        self.used: dict[int, float] = {}
-        self.peak = 0
+        self.used, self.peak = 0.0, 0
 
     def map(self, work: Any, blocks: Any) -> Any:
         """See `vbcgcd.engine.Engine`."""
@@ -89,8 +92,8 @@ class Meter:
         return self._noted(getattr(self.engine, "sweep", self.engine.map)(Measured(work), blocks))
 
     def _noted(self, results: Any) -> Any:
-        for value, (pid, seconds, peak) in results:
-            self.used[pid], self.peak = seconds, max(self.peak, peak)
+        for value, (seconds, peak) in results:
+            self.used, self.peak = self.used + seconds, max(self.peak, peak)
             yield value
 
 
@@ -253,7 +256,7 @@ def measure(name: str, workers: int, run: Any, out: Path) -> tuple[float, float,
         list(engine.map(Warm(), range(4 * workers)))
         meter = Meter(engine)
         wall, own = seconds_of(lambda: run(meter, out))
-    return wall, own if name == "here" else own + sum(meter.used.values()), meter.peak
+    return wall, own if name == "here" else own + meter.used, meter.peak
 
 
 @dataclass(frozen=True)
@@ -289,8 +292,40 @@ def main() -> None:
         for kind, (loop, run) in kinds_of_work(folder, model, asked.session_rows).items():
             if kind in asked.only:
                 report(kind, asked, loop, run, folder)
+        report_bytes(folder, model)
     finally:
         shutil.rmtree(folder)
+
+
+def report_bytes(folder: Path, model: CategoryDiscoverer) -> None:
+    """What is moved, beside what arithmetic says."""
+    data = open_shards(folder / "lake", kind="embedding", label="label", id="id")
+    n, width = len(model.classes_), data.width
+    place = {int(name): k for k, name in enumerate(model.classes_)}
+    groups = group_blocks(data.blocks(STATISTICS_ROWS))
+    work = GatherStatistics(data, place, n, model.reducer_, "full")
+    sent = len(pickled(work.load()(groups[0][:1])))
+    names = [str(name) for name in model.classes_]
+    written = predict_shards(
+        open_engine("here"),
+        replace(data, shards=data.shards[:1]),
+        folder / "bytes",
+        model.knowledge_,
+        ids=range(n),
+        names=names,
+        model="m",
+    )
+    triangle = width * (width + 1) // 2
+    answers = sum(shard.bytes for shard in written.shards) / written.rows
+    on_disk = sum(path.stat().st_size for path in (folder / "lake").iterdir()) / data.rows
+    lines = [
+        ["a row of embeddings", f"{4 * width:,}", f"{on_disk:,.0f}"],
+        ["the model, sent once to a worker", f"{4 * n * triangle:,}", f"{len(pickled(model.knowledge_)):,}"],
+        ["statistics of a group of blocks", f"{8 * n * (triangle + width + 1):,}", f"{sent:,}"],
+        ["groups of blocks", f"{-(-data.rows // (16 * STATISTICS_ROWS)):,}", f"{len(groups):,}"],
+        ["a row of answers", "", f"{answers:,.0f}"],
+    ]
+    table("bytes", ("what", "on paper", "measured"), lines)
 
 
 def report(kind: str, asked: Any, loop: Any, run: Any, folder: Path) -> None:

@@ -236,6 +236,7 @@ class _Batches:
 def _connect(workers: int | None, address: str | None, memory: int | None) -> None:
     address = address or os.environ.get("RAY_ADDRESS") or None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # it is Ray that speaks there, to its developers
     if address is None:
         cpus = workers or len(os.sched_getaffinity(0))
         ray.init("local", num_cpus=cpus, include_dashboard=False, object_store_memory=memory, **QUIET)
