@@ -6,8 +6,9 @@ VBCGCD_DATA=... python benchmarks/discover_scale.py --point ROWS KNOWN NOVEL SHA
 VBCGCD_DATA=... python benchmarks/discover_scale.py --agreement      # by samples and at once, on real rows
 
 The categories are synthetic, with the geometry of CLINC150 (benchmarks/synthetic.py); SHARE of the rows
-belong to novel ones. Rows are written to an .npy file, and `discover` gets its path. Each point runs in a
-process of its own, whose peak memory is reported: of the session, with the model loaded.
+belong to novel ones, whose means lie as far from known ones as those of real neighbours do. Rows are written
+to an .npy file, and `discover` gets its path. Each point runs in a process of its own, whose peak memory is
+reported: of the session, with the model loaded.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def measure(rows: int, known: int, novel: int, share: float) -> dict[str, Any]:
     """One point: the model and the rows are made here, and the session runs in a process of its own."""
     with tempfile.TemporaryDirectory() as folder:
         say(f"{rows:,} rows, {known:,} known and {novel:,} novel categories: drawing")
-        world = World.like("CLINC150", known + novel)
+        world = World.like("CLINC150", known + novel, apart=novel)
         labels = np.repeat(np.arange(known), ROWS_EACH)
         start = time.perf_counter()
         model = CategoryDiscoverer(covariance=COVARIANCE).fit(world.rows(labels, 1), labels)

@@ -65,8 +65,12 @@ class World:
     unit: bool
 
     @classmethod
-    def like(cls, dataset: str, n_categories: int, seed: int = 0, moved: float = MOVED) -> World:
-        """So many categories like those of a dataset: CLINC150, CIFAR-100, StackOverflow or ESC-50."""
+    def like(cls, dataset: str, n_categories: int, seed: int = 0, *, apart: int = 0) -> World:
+        """So many categories like those of a dataset: CLINC150, CIFAR-100, StackOverflow or ESC-50.
+
+        The means of the last ``apart`` are moved by a whole draw: neighbours of a category as near as the
+        others are would pass for it in a session.
+        """
         real, factors, center, back, unit = _real(dataset)
         rng = np.random.default_rng(seed)
         middle = real.mean(axis=0)
@@ -74,7 +78,8 @@ class World:
         # A random combination of centred means has their covariance, and stays in their span.
         mix = rng.standard_normal((n_categories, len(real))) / np.sqrt(len(real))
         fresh = mix @ (real - middle)
-        means = real[model] + moved * fresh
+        moved = np.where(np.arange(n_categories) < n_categories - apart, MOVED, 1.0)
+        means = real[model] + moved[:, None] * fresh
         return cls(means.astype(np.float32), model, factors, center, back, unit)
 
     @property
