@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from lake import columns_of, read_lake, rows_of, write_lake
 
+from vbcgcd.blocks import open_rows
 from vbcgcd.discovery.knowledge import score
 from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items import read_items
@@ -93,7 +94,7 @@ def test_what_is_interrupted_is_no_whole_and_is_continued(run, here, tmp_path):
         run(StopsAfter(here, 2))
     out = tmp_path / "out"
     assert not (out / "_manifest.json").exists()
-    for reader in (open_shards, read_items, read_manifest):
+    for reader in (open_shards, read_items, read_manifest, open_rows):
         with pytest.raises(InputError, match="unfinished"):
             reader(out)
     finished = {p.name: p.stat().st_mtime_ns for p in out.glob("part-*.parquet")}

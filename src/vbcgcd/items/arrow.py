@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from vbcgcd.errors import InputError
-from vbcgcd.items.marks import check_whole
 from vbcgcd.items.parquet import columns_of, incomplete, next_batch, pyarrow_module
 from vbcgcd.items.tables import BLOCK, Block, TableFile, check_names
+from vbcgcd.marks import check_whole
 
 #: Endings of the files of a dataset in a folder.
 PARTS = (".parquet", ".arrow", ".feather")

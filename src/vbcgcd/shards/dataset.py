@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from vbcgcd.errors import DiskError, InputError, MissingFileError, NothingToDo, reason_of
 from vbcgcd.items.cells import nature_of
 from vbcgcd.items.columns import Columns, choose_columns
-from vbcgcd.items.marks import MANIFEST, check_whole, read_mark
 from vbcgcd.items.parquet import MADE_BY, ParquetTable, pyarrow_module
+from vbcgcd.marks import MANIFEST, check_whole, read_mark
 
 Array = NDArray[Any]
 
