@@ -106,3 +106,21 @@ def test_a_penalty_rescales_what_is_stored():
     known = np.array([30.0])
     one, other = (penalised(p, known, weight=1e6).log_det_covariance for p in (exact, half))
     np.testing.assert_allclose(other, one, atol=0.02)
+
+
+def test_a_large_category_learns_from_single_rows():
+    rows = 1 + 2 * np.random.default_rng(0).normal(size=(4000, 3))
+    prior = Prior(3, structure="full:half")
+
+    def posterior(statistics):
+        return posterior_of(prior, statistics, dtype=np.float32)
+
+    def taken(some):
+        return statistics_by_label(some, np.zeros(len(some), int), 1, structure="full:half")
+
+    one_by_one = posterior(taken(rows[:2500]))
+    for row in rows[2500:]:
+        one_by_one = posterior(recover_statistics(prior, one_by_one) + taken(row[None]))
+    np.testing.assert_allclose(
+        np.diagonal(one_by_one.covariance(0)), np.diagonal(posterior(taken(rows)).covariance(0)), rtol=0.03
+    )

@@ -115,3 +115,12 @@ def test_summaries_that_are_known_are_not_computed_again(posterior):
     some = FactorStack(stack.parts, stack.part[[4, 1]], stack.row[[4, 1]])
     assert some.summary("log_dets", posterior.form).tolist() == [4, 1]
     assert some.summary("traces", posterior.form).tolist() == [-4, -1]
+
+
+def test_factors_that_were_replaced_are_let_go(stack):
+    other = replaced(stack, [1, 3], np.zeros((2, 3)))
+    assert all(part.rows is not B for part in other.parts)
+    for _ in range(5):
+        other = replaced(other, [1, 3], np.ones((2, 3)))
+    assert len(other.parts) == 2
+    np.testing.assert_array_equal(np.asarray(other)[[0, 1]], [WHOLE[0], np.ones(3)])

@@ -67,6 +67,14 @@ def test_every_source_gives_single_rows(source):
     np.testing.assert_array_equal(loaded(source), ROWS)
 
 
+def test_single_rows_of_a_table_keep_all_their_digits(tmp_path):
+    rows = 1e8 + ROWS.astype(np.float64)
+    pq.write_table(pa.table({"embedding": vectors(rows)}), tmp_path / "rows.parquet", row_group_size=300)
+    np.testing.assert_array_equal(
+        open_rows(tmp_path / "rows.parquet").take(np.array([5, 700])), rows[[5, 700]]
+    )
+
+
 @given(st.lists(st.integers(0, 7), max_size=12), st.integers(1, 9))
 def test_blocks_do_not_depend_on_the_pieces(lengths, size):
     total = sum(lengths)

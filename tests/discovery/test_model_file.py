@@ -89,3 +89,12 @@ def test_a_model_with_a_covariance_that_was_removed_is_refused_by_name(fitted, t
     write_archive(tmp_path / "m", KIND, VERSION, arrays, state)
     with pytest.raises(InputError, match="'shared'"):
         CategoryDiscoverer.load(tmp_path / "m")
+
+
+def test_a_model_whose_device_is_not_here_computes_with_numpy(small, tmp_path):
+    model = CategoryDiscoverer(n_components=3, device="abacus").fit(small.rows, small.labels)
+    model.save(tmp_path / "m")
+    with pytest.warns(UserWarning, match="device 'abacus', which is not available here"):
+        loaded = CategoryDiscoverer.load(tmp_path / "m")
+    plain = CategoryDiscoverer(n_components=3).fit(small.rows, small.labels)
+    np.testing.assert_array_equal(loaded.predict_proba(small.batch), plain.predict_proba(small.batch))

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -6,7 +7,9 @@ import pytest
 from support import blobs
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.archive import archive_bytes, read_archive
+from vbcgcd.bayes.stacks import FactorStack, summaries
 from vbcgcd.discovery.model_file import KIND, VERSION
+from vbcgcd.discovery.sound import check_posterior
 from vbcgcd.errors import InputError
 
 
@@ -107,3 +110,17 @@ def test_a_head_that_does_not_fit_is_refused(load, factor, settings, reason):
 def test_other_versions_are_refused_at_once(load, version):
     with pytest.raises(InputError, match="version"):
         load(version=version)
+
+
+@pytest.mark.parametrize("name", ["log_dets", "traces"])
+def test_sums_beside_factors_may_be_rounded_by_another_processor_but_not_be_others(name):
+    posterior = CategoryDiscoverer(n_components=3, prior_strength=20.0).fit(*blobs()).posterior_
+    true = summaries(posterior.form, posterior.factor, name)
+
+    def with_sums(kept):
+        return replace(posterior, factor=FactorStack.of(posterior.factor, {name: kept}))
+
+    check_posterior(with_sums(np.nextafter(true, np.inf)))
+    for other in (true * 1.0001, true[:-1]):
+        with pytest.raises(InputError, match=f"the {name} of the posteriors are not those"):
+            check_posterior(with_sums(other))

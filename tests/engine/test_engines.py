@@ -1,9 +1,12 @@
 """Every engine gives the same results in the same order, and says what went wrong."""
 
+import os
+
 import pytest
 from lake import DiesOnce, Fails, FailsToLoad, FailsUnreadably, Threads, Times
 
 from vbcgcd.engine import Engine, Work, WorkersLost, open_engine
+from vbcgcd.engine.processes import processors
 from vbcgcd.errors import InputError, MissingFileError
 
 
@@ -93,3 +96,8 @@ def test_only_a_few_blocks_are_taken_ahead(processes):
     next(results)
     assert max(taken) < 20
     results.close()
+
+
+def test_processors_are_counted_where_the_system_does_not_tell_which_are_ours(monkeypatch):
+    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
+    assert processors() == os.cpu_count()

@@ -9,7 +9,7 @@ import pytest
 from lake import read_lake, rows_of, vectors, write_lake
 
 from vbcgcd.engine import open_engine
-from vbcgcd.errors import InputError
+from vbcgcd.errors import DiskError, InputError
 from vbcgcd.shards import read_manifest
 from vbcgcd.workspace import Workspace
 
@@ -136,3 +136,20 @@ def test_ids_that_are_not_unique_are_refused(here, tmp_path):
     with pytest.raises(InputError, match="ids of the shards are not unique"):
         empty.learn_shards(folder, engine=here)
     assert empty.last_commit == 1
+
+
+def test_a_session_whose_assignments_cannot_be_written_says_that_it_was_saved(
+    twins, strange, here, tmp_path, monkeypatch
+):
+    _, sharded = twins
+
+    def full(*arguments):
+        raise DiskError("Cannot write a.parquet: No space left on device.")
+
+    monkeypatch.setattr("vbcgcd.shards.folder.Target.write", full)
+    with pytest.raises(
+        DiskError, match=r"Session 1 was saved, but .*No space left.*--where session=1"
+    ) as raised:
+        sharded.discover_shards(strange, 1, engine=here, output=tmp_path / "out")
+    assert raised.value.done
+    assert len(sharded.items("session=1")) == 210

@@ -160,8 +160,7 @@ def taken(factors: Any, indices: Any) -> Any:
     """Some of the factors; of a stack an array, unless that would be large."""
     if not isinstance(factors, FactorStack):
         return factors[indices]
-    part, row = factors.part[indices], factors.row[indices]
-    some = FactorStack(factors.parts, part, row)
+    some = _of_used(factors.parts, factors.part[indices], factors.row[indices])
     return some if some.nbytes > mapping.LARGE else some[:]
 
 
@@ -187,4 +186,10 @@ def replaced(factors: Any, indices: Any, new: Any) -> Any:
     both = concatenated([factors, new])
     order = np.arange(len(factors))
     order[indices] = len(factors) + np.arange(len(new))
-    return FactorStack(both.parts, both.part[order], both.row[order])
+    return _of_used(both.parts, both.part[order], both.row[order])
+
+
+def _of_used(parts: Sequence[FactorPart], part: Array, row: Array) -> FactorStack:
+    """A stack that keeps only the parts that it takes rows from: others may be large."""
+    used, place = np.unique(part, return_inverse=True)
+    return FactorStack([parts[i] for i in used.tolist()] or parts, place, row)

@@ -103,7 +103,7 @@ class _TableBlocks:
 
     def take(self, rows: Array) -> Array:
         """The rows with these rising numbers."""
-        out = np.empty((len(rows), self.width), np.float32)
+        parts = [np.empty((0, self.width), np.float32)]
         for shard in self._shards:
             begin, end = np.searchsorted(rows, (shard.first, shard.first + shard.rows))
             inside = rows[begin:end] - shard.first
@@ -114,8 +114,8 @@ class _TableBlocks:
                 chosen = np.flatnonzero(group_of == group)
                 first = int(shard.ends[group] - table.num_rows)
                 places = inside[chosen] - first
-                out[begin + chosen] = self._checked(table.take(places), shard, first)
-        return out
+                parts.append(self._checked(table.take(places), shard, first))
+        return np.concatenate(parts)
 
     def _checked(self, table: Any, shard: _Shard, first: int) -> Array:
         try:

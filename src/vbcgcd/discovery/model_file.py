@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
@@ -14,6 +15,7 @@ from vbcgcd import mapped as mapping
 from vbcgcd.archive import archive_parts, read_archive, write_archive
 from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior, structure_of
 from vbcgcd.bayes.stacks import FactorStack, Summary
+from vbcgcd.devices import resolve
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.geometry import Geometry, Novelty
@@ -142,7 +144,7 @@ def read_model(
             f"{os.fspath(path)} holds a model with covariance {structure!r}, which this version does not "
             f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
         ) from None
-    prior = Prior(**state["prior"])
+    prior, rule = Prior(**state["prior"]), state["classifier"]
     knowledge = Knowledge(
         Reducer(
             arrays["reducer.center"],
@@ -151,7 +153,7 @@ def read_model(
         ),
         prior,
         posterior_from_arrays(arrays, prior.structure, "posterior."),
-        Classifier(**{**state["classifier"], "dtype": np.dtype(state["classifier"]["dtype"])}),
+        Classifier(**{**rule, "dtype": np.dtype(rule["dtype"]), "device": _device_here(rule.get("device"))}),
         state["temperature"],
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"], state.get("alertness")),
         state["size_spread"],
@@ -165,3 +167,17 @@ def read_model(
     )
     classes = np.array(state["classes"], dtype=state["classes_dtype"])
     return knowledge, classes, arrays["births"], state["values"]
+
+
+def _device_here(device: str | None) -> str | None:
+    """The device that a model asks for; None, with a warning, where this machine does not have it."""
+    try:
+        resolve(device)
+    except InputError:
+        warnings.warn(
+            f"The model asks for the device {str(device)[:40]!r}, which is not available here; it computes "
+            "with NumPy instead.",
+            stacklevel=3,
+        )
+        return None
+    return device

@@ -22,7 +22,7 @@ from vbcgcd.discovery.distinct import FEWEST_ROWS, SEEDLING_NOVELTY
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.seedlings import JOINING, MOST, Seedlings, is_enough, same_kind
-from vbcgcd.discovery.session import SURE_KNOWN
+from vbcgcd.discovery.steps import SURE_KNOWN
 from vbcgcd.discovery.strategies import CONFIDENT
 from vbcgcd.discovery.watch import Watch
 from vbcgcd.discovery.worth import LEAST_WORTH, Evidence, chance_of

@@ -24,7 +24,7 @@ from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.lessons import lessons_of
 from vbcgcd.discovery.options import Options
 from vbcgcd.discovery.rows import Discovery, SessionRows
-from vbcgcd.discovery.steps import NovelFit, back_among, discover_among, few_labels, fit_novel
+from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, back_among, discover_among, few_labels, fit_novel
 from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
@@ -32,9 +32,6 @@ from vbcgcd.record import SessionRecord
 from vbcgcd.validation import check_finite
 
 Array = NDArray[Any]
-
-#: With ``update_known``, rows of at least this probability teach their known category.
-SURE_KNOWN = 0.95
 
 __all__ = ["NovelFit", "few_labels", "fit_novel", "run_session"]
 
@@ -163,7 +160,7 @@ def run_session(
         unassigned=int(unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
-        returned=back_among(discovery, labels, ~unassigned),
+        returned=back_among(discovery.returned, labels, ~unassigned),
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
         evidence=evidence,

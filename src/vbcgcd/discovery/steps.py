@@ -38,13 +38,23 @@ Array = NDArray[Any]
 
 #: Fewer known categories, or rows for half of them, are too few to judge by.
 FEW_CATEGORIES, FEW_ROWS = 4, 8
+#: With ``update_known``, rows of at least this probability teach their known category.
+SURE_KNOWN = 0.95
 #: A novel category that fewer rows than this teach, by weight, is not created.
 LEAST_WEIGHT = 1e-6
 
 #: Where SVI is to stop early its steps are small, as the paper's are: a large one may step over the place.
 SMALL_STEPS = Schedule(delay=100.0)
 
-__all__ = ["NovelFit", "back_among", "discover_among", "few_labels", "fit_novel", "fit_statistics"]
+__all__ = [
+    "SURE_KNOWN",
+    "NovelFit",
+    "back_among",
+    "discover_among",
+    "few_labels",
+    "fit_novel",
+    "fit_statistics",
+]
 
 
 def discover_among(
@@ -88,9 +98,9 @@ def discover_among(
     return Discovery(responsibility, teaching, share, curve, returned.of(~is_novel(responsibility)))
 
 
-def back_among(discovery: Discovery, labels: Array, assigned: Array) -> dict[Any, int]:
+def back_among(returned: Returned, labels: Array, assigned: Array) -> dict[Any, int]:
     """Assigned rows that came back as a group to each category that was found before."""
-    category = discovery.returned.of(assigned).category
+    category = returned.of(assigned).category
     places, counts = np.unique(category[category >= 0], return_counts=True)
     return dict(zip(labels[places].tolist(), counts.tolist(), strict=True))
 

@@ -23,7 +23,7 @@ ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_
 #: First byte of what a worker receives: work to load, or a block.
 LOAD, RUN = b"L", b"R"
 
-__all__ = ["ONE_THREAD", "Processes", "attempt", "failure_bytes", "pickled"]
+__all__ = ["ONE_THREAD", "Processes", "attempt", "failure_bytes", "pickled", "processors"]
 
 
 class Processes:
@@ -41,7 +41,7 @@ class Processes:
     name = "processes"
 
     def __init__(self, workers: int | None = None) -> None:
-        self.workers = workers or _processors()
+        self.workers = workers or processors()
         self._context = multiprocessing.get_context("spawn")
         self._workers: list[_Worker] = []
         self._round = 0
@@ -218,5 +218,6 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _processors() -> int:
+def processors() -> int:
+    """Processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

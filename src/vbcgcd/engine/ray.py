@@ -17,7 +17,7 @@ import ray
 
 import vbcgcd
 from vbcgcd.engine.ordering import Outcome, in_order
-from vbcgcd.engine.processes import attempt, failure_bytes, pickled
+from vbcgcd.engine.processes import attempt, failure_bytes, pickled, processors
 from vbcgcd.engine.protocol import Work, WorkersLost
 from vbcgcd.errors import InputError, reason_of
 
@@ -238,7 +238,7 @@ def _connect(workers: int | None, address: str | None, memory: int | None) -> No
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # it is Ray that speaks there, to its developers
     if address is None:
-        cpus = workers or len(os.sched_getaffinity(0))
+        cpus = workers or processors()
         ray.init("local", num_cpus=cpus, include_dashboard=False, object_store_memory=memory, **QUIET)
         return
     _check_reachable(address)

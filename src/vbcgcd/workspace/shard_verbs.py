@@ -7,6 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from vbcgcd.errors import DiskError, VbcgcdError
 from vbcgcd.marks import MANIFEST
 from vbcgcd.record import SessionRecord
 from vbcgcd.workspace import queries
@@ -166,7 +167,15 @@ class ShardVerbs:
             parameters = {"n_novel": n_novel, "again": again or None, **recorded(columns)}
             record = self._record(draft, parameters)
             if output is not None:
-                sharded.write_assignments(now, data, output, record)
+                try:
+                    sharded.write_assignments(now, data, output, record)
+                except VbcgcdError as error:
+                    raise DiskError(
+                        f"Session {record.session} was saved, but its assignments were not all written to "
+                        f"{output}: {error} Do not run the command again; list them with 'vbcgcd items "
+                        f"--where session={record.session}'.",
+                        done=True,
+                    ) from error
             return record
 
     def _check_folder(self, output: Any) -> None:

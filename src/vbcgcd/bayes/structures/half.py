@@ -3,8 +3,11 @@
 
 Half precision reaches from 6e-8 to 65504. A factor is divided by a power of two, the smallest that leaves all
 its numbers at most 1, and the exponent is stored in front of it: nothing overflows, whatever the magnitude of
-the embeddings, and each number keeps 11 bits or is off by 3e-8 of the largest. The few numbers to which a
+the embeddings, and each number keeps 10 bits or is off by 6e-8 of the largest. The few numbers to which a
 structure multiplies all dimensions (`precise`) keep 22 bits: what they lack is stored as a second number.
+
+A number goes to one of its two neighbours, by a chance that makes up for the other on average: to the nearest
+one alone, a category of thousands of rows could not learn from a single further row, however many came.
 
     stored = [exponent, 2^11 times what the precise numbers lack, the factor / 2^exponent]
 
@@ -19,6 +22,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from vbcgcd.bayes.hashing import uniform_of
 
 if TYPE_CHECKING:
     from vbcgcd.bayes.classifier import StudentTerms
@@ -154,8 +159,8 @@ class Half:
         largest = np.abs(factors).max(axis=1, keepdims=True)
         exponent = np.frexp(largest)[1]
         whole = np.ldexp(factors.astype(np.float64), -exponent)
-        halves = whole.astype(np.float16)
-        first = slice(None, self.inner.precise)
+        halves, first = _rounded(whole), slice(None, self.inner.precise)
+        halves[:, first] = whole[:, first]  # to the nearest: what they lack is stored
         lacking = FINER * (whole[:, first] - halves[:, first])
         return np.concatenate([exponent, lacking, halves], axis=1, dtype=np.float16, casting="same_kind")
 
@@ -176,3 +181,13 @@ class Half:
 
 def _part(terms: StudentTerms, some: slice) -> StudentTerms:
     return replace(terms, **{f.name: getattr(terms, f.name)[some] for f in fields(terms)})
+
+
+def _rounded(values: Array) -> Array:
+    """Numbers up to 1 in half precision, right on average; the chance follows from the number itself."""
+    nearest = values.astype(np.float16)
+    lacking = values - nearest
+    other = np.nextafter(nearest, np.copysign(np.float16(np.inf), lacking.astype(np.float16)))
+    gap = np.abs(other.astype(np.float64) - nearest)
+    chance = uniform_of(np.ascontiguousarray(values).view(np.uint64))
+    return np.where(chance * gap < np.abs(lacking), other, nearest)

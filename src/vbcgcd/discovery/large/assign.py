@@ -24,7 +24,7 @@ BLOCK_ROWS = 16_384
 #: Probabilities of rows x categories are kept as an ordinary array up to this size, and else as a sparse one.
 DENSE_VALUES = 50_000_000
 
-__all__ = ["BLOCK_ROWS", "DENSE_VALUES", "SHORT_LIST", "Candidates", "best_known", "together"]
+__all__ = ["BLOCK_ROWS", "DENSE_VALUES", "SHORT_LIST", "BestKnown", "Candidates", "together"]
 
 
 class Candidates(NamedTuple):
@@ -35,7 +35,7 @@ class Candidates(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class best_known:
+class BestKnown:
     """The most probable known categories of the rows of a block that are not surely novel.
 
     Parameters

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.bayes.hashing import mixed, uniform_of
 from vbcgcd.discovery.geometry import Novelty
 
 Array = NDArray[Any]
@@ -44,13 +45,12 @@ def row_hashes(rows: Array) -> Array:
     """A pseudo-random number of each row (n, d) that depends on its values alone, uint64 array (n,)."""
     bits = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32).astype(np.uint64)
     odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
-    return _mixed((_mixed(bits) * odd).sum(axis=1, dtype=np.uint64))
+    return mixed((mixed(bits) * odd).sum(axis=1, dtype=np.uint64))
 
 
 def uniform(hashes: Array, turn: int) -> Array:
     """Numbers in [0, 1) from hashes, others in each turn, array (n,)."""
-    mixed = _mixed(hashes + np.uint64(turn * GOLDEN % 2**64))
-    return (mixed >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return uniform_of(hashes + np.uint64(turn * GOLDEN % 2**64))
 
 
 def doubts(novelty: Array, gap: Array) -> Array:
@@ -113,11 +113,3 @@ def draw(
     chosen = uniform(hashes[places], turn) < chance
     heavy = np.minimum(share / chance[chosen], HEAVIEST)
     return Draw(places[chosen], heavy if weight is None else heavy * weight[places[chosen]], share)
-
-
-def _mixed(values: Array) -> Array:
-    """The finaliser of splitmix64: every bit of the input changes half of the output."""
-    with np.errstate(over="ignore"):
-        values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        return np.asarray(values ^ (values >> np.uint64(31)))

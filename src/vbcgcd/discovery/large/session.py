@@ -17,7 +17,7 @@ from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.geometry import is_flagged
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.large.assign import BLOCK_ROWS as ASSIGN_ROWS
-from vbcgcd.discovery.large.assign import SURELY_NOVEL, best_known, together
+from vbcgcd.discovery.large.assign import SURELY_NOVEL, BestKnown, together
 from vbcgcd.discovery.large.components import Components
 from vbcgcd.discovery.large.rounds import Found, find, labels_and_mass
 from vbcgcd.discovery.large.rows import LargeRows
@@ -25,7 +25,7 @@ from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block
 from vbcgcd.discovery.large.scheduling import over_blocks
 from vbcgcd.discovery.leftovers import Leftovers, strangeness_of, tend, with_past
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.steps import NovelFit, few_labels, fit_statistics
+from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, back_among, few_labels, fit_statistics
 from vbcgcd.discovery.strategies import CONFIDENT, FEWEST_TEACHERS, one_hot
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
@@ -40,8 +40,6 @@ MANY_ROWS = 40_000
 HELD_ROWS = 32_768
 #: Categories that learn at a time, with ``update_known``.
 LEARNING = 256
-#: With ``update_known``, rows of at least this probability teach their known category.
-SURE_KNOWN = 0.95
 
 __all__ = ["MANY_ROWS", "can_sample", "check_can_sample", "run_large_session"]
 
@@ -129,7 +127,7 @@ def run_large_session(
         unassigned=int(unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
-        returned=_returned(assigned, labels),
+        returned=back_among(assigned.returned, labels, ~unassigned),
         warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=outcome.found.refined.components.share,
         evidence=evidence,
@@ -258,7 +256,7 @@ def _assigned(rows: LargeRows, outcome: _Outcome) -> _Assigned:
     returned = returned.of(outcome.label < 0)
     work = BLOCK_ROWS * knowledge.posterior.mean.size
     blocks = rows.blocks(size=ASSIGN_ROWS)
-    parts = over_blocks(best_known(knowledge, outcome.mass < SURELY_NOVEL), blocks, work=work)
+    parts = over_blocks(BestKnown(knowledge, outcome.mass < SURELY_NOVEL), blocks, work=work)
     known, probability = (np.concatenate(column) for column in zip(*parts, strict=True))
     nowhere = None if outcome.leftovers is None else _strangeness(rows, outcome, returned)
     slices = [
@@ -314,13 +312,6 @@ def _strangeness(rows: LargeRows, outcome: _Outcome, returned: Returned) -> Arra
         novelty, rows.novelty, outcome.label, leftovers.reliability, returned, rows.weight
     )
     return np.where(outcome.waiting, np.maximum(nowhere, 0.5), nowhere)
-
-
-def _returned(assigned: _Assigned, labels: Array) -> dict[Any, int]:
-    """Assigned rows that came back as a group to each category that was found before."""
-    category = assigned.returned.of(~assigned.unassigned).category
-    places, counts = np.unique(category[category >= 0], return_counts=True)
-    return dict(zip(labels[places].tolist(), counts.tolist(), strict=True))
 
 
 def _lessons(outcome: _Outcome, fit: NovelFit, sure_known: Array, n_known: int) -> Lessons | None:

@@ -50,6 +50,8 @@ Progress = Callable[[str, int, int], None]
 
 #: Rows from which is told where the categories lay.
 TRACE_ROWS = 20_000
+#: Rows whose probabilities are ranked together.
+RANKED_ROWS = 65_536
 
 __all__ = ["discover_shards_draft", "learn_shards_draft"]
 
@@ -319,14 +321,15 @@ def discover_shards_draft(
 
 
 def _scores(outcome: SessionRecord, ids: Sequence[int]) -> Scores:
-    """Scores of the rows of a session, some at a time: its probabilities may be sparse."""
-    parts, step = [], 65_536
-    for start in range(0, len(outcome.labels_), step):
-        part = slice(start, start + step)
-        held = outcome.probabilities_[part]
-        dense = held if isinstance(held, np.ndarray) else held.toarray()
+    """Scores of the rows of a session, some at a time: ranking them takes several times their memory."""
+    parts = []
+    for start in range(0, len(outcome.labels_), RANKED_ROWS):
+        part = slice(start, start + RANKED_ROWS)
         some = replace(
-            outcome, labels_=outcome.labels_[part], probabilities_=dense, novelty_=outcome.novelty_[part]
+            outcome,
+            labels_=outcome.labels_[part],
+            probabilities_=outcome.probabilities_[part],
+            novelty_=outcome.novelty_[part],
         )
         parts.append(vars(_scores_of(some, ids)))
     return Scores(**{name: np.concatenate([each[name] for each in parts]) for name in parts[0]})
