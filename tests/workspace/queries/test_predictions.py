@@ -4,8 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
+from vbcgcd.bayes import Classifier
 from vbcgcd.discovery import knowledge
+from vbcgcd.discovery.top import is_listed
 from vbcgcd.errors import InputError
+from vbcgcd.workspace import Workspace
 
 
 def test_chunks_do_not_matter(animals, blobs, monkeypatch):
@@ -41,6 +44,37 @@ def test_a_wrong_rate_is_one_clear_error(animals, blobs, rate):
     with pytest.raises(InputError) as raised:
         animals.predict(blobs.probe, reject=rate)
     assert raised.value.option == "reject"
+
+
+def test_with_many_categories_the_explanation_comes_from_the_short_list_as_the_answer_does(
+    tmp_path, monkeypatch
+):
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(300), 3)
+    rows = 4 * rng.standard_normal((300, 40))[labels] + rng.standard_normal((900, 40))
+    workspace = Workspace.init(tmp_path / "many", model={"count": "evidence"})
+    workspace.learn(rows, [f"label {k}" for k in labels])
+    probe = rows[::90] + 0.5
+    answer = workspace.predict(probe)
+    known = workspace.snapshot().knowledge
+    assert is_listed(known)
+    scored = []
+    whole = Classifier.log_density
+
+    def counted(self, part, posterior, **options):
+        scored.append(len(posterior))
+        return whole(self, part, posterior, **options)
+
+    monkeypatch.setattr(Classifier, "log_density", counted)
+    for place in range(len(probe)):
+        first, second = workspace.explain(probe, row=place, n=2).candidates
+        assert (first.id, second.id) == (answer.best[place], answer.second[place])
+        assert first.probability == pytest.approx(answer.probability[place], rel=1e-5)
+        k = workspace.snapshot().state.ids.index(first.id)
+        mean, covariance = known.posterior.mean[k].astype(float), known.posterior.covariance(k)
+        row = known.reduced(probe[[place]])[0].astype(float)
+        assert first.log_density == pytest.approx(multivariate_normal(mean, covariance).logpdf(row), rel=1e-4)
+    assert max(scored) < len(known.posterior)
 
 
 def test_the_explanation_agrees_with_scipy(animals, blobs):

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.discovery.knowledge import Knowledge, is_rejected, log_probabilities, score
+from vbcgcd.discovery.top import is_listed, top_probabilities
 from vbcgcd.errors import InputError
 from vbcgcd.labels import NONE_OF_THESE
 from vbcgcd.workspace.batch import Batch
@@ -84,39 +85,48 @@ def explain_row(
     """As `explain`, for an item with a reduced embedding, array (1, D)."""
     knowledge, live = snapshot.knowledge, snapshot.state.live
     posterior = knowledge.posterior
-    density = knowledge.classifier.log_density(reduced, posterior)[0]
+    best, density, probability = _best_categories(knowledge, reduced, n)
     novelty = float(knowledge.novelty_of(reduced)[0])
     # As `predict` says it: an item may be a stranger, and a category that was found may stand for none.
-    probability = np.exp(log_probabilities(density[None], knowledge.temperature)[0])
-    probability *= (1 - knowledge.novelty.strangeness(np.array([novelty]))) * knowledge.reliabilities
-    order = np.argsort(-density, kind="stable")[:n]
-    volume = 0.5 * posterior.log_det_covariance
+    probability *= (1 - knowledge.novelty.strangeness(np.array([novelty]))) * knowledge.reliabilities[best]
+    volume = 0.5 * posterior.log_det_covariance[best]
     candidates = tuple(
         Candidate(
             live[k].id,
             live[k].name,
-            float(probability[k]),
-            float(density[k]),
-            knowledge.posterior.mahalanobis(reduced[0], int(k)),
-            float(volume[k]),
+            float(probability[i]),
+            float(density[i]),
+            posterior.mahalanobis(reduced[0], int(k)),
+            float(volume[i]),
             *typical_samples(snapshot, live[k].id, n_samples, texts=texts),
         )
-        for k in order
+        for i, k in enumerate(best)
     )
-    odds, from_distance, from_volume = _odds(knowledge, density, volume, order)
+    odds, from_distance, from_volume = _odds(knowledge, density, volume)
     text = _sentences(reference, candidates, novelty, odds, posterior.dim)
     return Explanation(reference, novelty, candidates, odds, from_distance, from_volume, posterior.dim, text)
 
 
-def _odds(knowledge: Knowledge, density: Array, volume: Array, order: Array) -> tuple[float, float, float]:
+def _best_categories(knowledge: Knowledge, reduced: Array, n: int) -> tuple[Array, Array, Array]:
+    """The ``n`` best categories of a row (1, D), their log-densities and their probabilities, arrays (n,)."""
+    if is_listed(knowledge):  # all densities would read the covariances of all categories
+        top = top_probabilities(knowledge, reduced, n)
+        best = top.categories[0]
+        density = knowledge.classifier.log_density(reduced, knowledge.posterior.take(best))[0]
+        return best, density, np.exp(top.log_probability[0])
+    density = knowledge.classifier.log_density(reduced, knowledge.posterior)[0]
+    best = np.argsort(-density, kind="stable")[:n]
+    return best, density[best], np.exp(log_probabilities(density[None], knowledge.temperature)[0, best])
+
+
+def _odds(knowledge: Knowledge, density: Array, volume: Array) -> tuple[float, float, float]:
     """Log-odds of the first category against the second, and its parts from distances and from volumes."""
-    if len(order) < 2:
+    if len(density) < 2:
         return float("inf"), float("inf"), float("inf")
-    first, second = order[:2]
-    odds = float(knowledge.temperature * (density[first] - density[second]))
+    odds = float(knowledge.temperature * (density[0] - density[1]))
     from_volume = 0.0
     if knowledge.classifier.log_determinant and knowledge.classifier.metric == "mahalanobis":
-        from_volume = float(knowledge.temperature * (volume[second] - volume[first]))
+        from_volume = float(knowledge.temperature * (volume[1] - volume[0]))
     return odds, odds - from_volume, from_volume
 
 
