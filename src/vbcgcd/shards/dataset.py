@@ -287,7 +287,7 @@ def _files(place: Path) -> list[str]:
         files += [os.path.join(here, n) for n in names if n[0] not in "._" and n.lower().endswith(".parquet")]
     if not files:
         raise InputError(
-            f"{place} holds no Parquet files; an engine other than 'here' reads a folder of .parquet shards."
+            f"{place} holds no Parquet files; give a folder of .parquet shards, or leave the engine out."
         )
     files.sort(key=lambda path: os.path.relpath(path, place).replace(os.sep, "/"))
     _check_listed(place, files)
