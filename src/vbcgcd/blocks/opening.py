@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from vbcgcd.blocks.arrays import ArrayBlocks, NpyBlocks
+from vbcgcd.blocks.marks import check_whole
 from vbcgcd.blocks.protocol import RowBlocks
 from vbcgcd.errors import InputError
 
@@ -59,6 +60,7 @@ def open_rows(rows: Any, *, column: str | None = None) -> RowBlocks:
         )
     paths = [path]
     if path.is_dir():
+        check_whole(path)
         paths = sorted(
             p for p in path.iterdir() if p.suffix in ENDINGS[1:] and not p.name.startswith((".", "_"))
         )

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from vbcgcd.blocks.marks import check_whole
 from vbcgcd.errors import InputError
-from vbcgcd.items.marks import check_whole
 from vbcgcd.items.parquet import columns_of, incomplete, next_batch, pyarrow_module
 from vbcgcd.items.tables import BLOCK, Block, TableFile, check_names
 

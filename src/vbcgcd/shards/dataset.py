@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from vbcgcd.blocks.marks import check_whole
 from vbcgcd.errors import DiskError, InputError, MissingFileError, NothingToDo, reason_of
 from vbcgcd.items.cells import nature_of
 from vbcgcd.items.columns import Columns, choose_columns
-from vbcgcd.items.marks import MANIFEST, check_whole, read_mark
 from vbcgcd.items.parquet import MADE_BY, ParquetTable, pyarrow_module
 
 Array = NDArray[Any]
@@ -290,21 +290,7 @@ def _files(place: Path) -> list[str]:
             f"{place} holds no Parquet files; give a folder of .parquet shards, or leave the engine out."
         )
     files.sort(key=lambda path: os.path.relpath(path, place).replace(os.sep, "/"))
-    _check_listed(place, files)
     return files
-
-
-def _check_listed(place: Path, files: Sequence[str]) -> None:
-    """Raise if shards that a manifest lists are missing or changed: the folder is no longer whole."""
-    if not (place / MANIFEST).exists():
-        return
-    there = {os.path.relpath(path, place).replace(os.sep, "/"): os.path.getsize(path) for path in files}
-    for shard in read_mark(place / MANIFEST)["shards"]:
-        if there.get(shard["name"]) != shard["bytes"]:
-            state = "has another size" if shard["name"] in there else "is missing"
-            raise InputError(
-                f"{place} is not whole: {shard['name']} {state}. Run the command that wrote it again."
-            )
 
 
 def _chosen(table: ParquetTable, path: str, prefer: Any, columns: dict[str, Any]) -> Columns:

@@ -16,8 +16,8 @@ from typing import Any
 
 from vbcgcd import __version__
 from vbcgcd.archive import atomic_file
+from vbcgcd.blocks.marks import MANIFEST, UNFINISHED, read_mark, write_mark
 from vbcgcd.errors import DiskError, InputError, MissingFileError
-from vbcgcd.items.marks import MANIFEST, UNFINISHED, read_mark, write_mark
 from vbcgcd.items.parquet import pyarrow_module
 from vbcgcd.shards.dataset import Shard, ShardedData
 

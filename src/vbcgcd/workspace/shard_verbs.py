@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vbcgcd.items.marks import MANIFEST
+from vbcgcd.blocks.marks import MANIFEST
 from vbcgcd.record import SessionRecord
 from vbcgcd.workspace import queries
 from vbcgcd.workspace.category_verbs import recorded
