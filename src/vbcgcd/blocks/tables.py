@@ -236,8 +236,8 @@ def _named(names: Sequence[str]) -> str:
 def _matrix(table: Any, columns: _Columns, path: Path, first: int) -> Array:
     """The rows of a table, array (n, width)."""
     if any(name not in table.schema.names for name in columns.names):
-        missing = next(name for name in columns.names if name not in table.schema.names)
-        raise InputError(f"{path} lacks the column {missing!r}, which the files before it have.")
+        absent = next(name for name in columns.names if name not in table.schema.names)
+        raise InputError(f"{path} lacks the column {absent!r}, which the files before it have.")
     if not columns.vectors:
         arrays = [_numbers(table.column(name), path, first) for name in columns.names]
         return np.column_stack(arrays)
