@@ -369,7 +369,8 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : array-like (N, d)
+        X : array-like (N, d), path or RowBlocks
+            Rows of a file (see `discover`) are read block by block.
         k : int, default=5
             How many; all where there are fewer.
         certify : bool, default=False
@@ -388,6 +389,11 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
                ['b']], dtype='<U1')
         """
         check_number("k", k, low=1, whole=True)
+        if is_source(X):
+            self._check_fitted()
+            blocks = in_blocks(check_source(self, X), PREDICT_ROWS)
+            parts = [self.predict_top(rows, k, certify=certify) for _, rows in blocks]
+            return TopLabels(*map(np.concatenate, zip(*parts, strict=True)))
         reduced = self._reduced(X)
         top = top_probabilities(self.knowledge_, reduced, int(k), certify=certify)
         return TopLabels(

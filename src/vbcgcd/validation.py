@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.blocks import RowBlocks, open_rows
+from vbcgcd.blocks import RowBlocks, is_source, open_rows
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.errors import InputError, NumericalError
 
@@ -49,6 +49,11 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
     """
     from sklearn.utils.validation import validate_data
 
+    if is_source(X) or isinstance(X, bytes):
+        raise InputError(
+            f"X must be an array of numbers here, got {type(X).__name__}; fit, discover, predict and "
+            "predict_top read files, and vbcgcd.blocks.loaded(path) loads one."
+        )
     X = _to_numpy(X)
     try:
         rows = validate_data(

@@ -1,7 +1,10 @@
 """Sources of rows: files of NumPy, Parquet and Arrow, in blocks of one size."""
 
+import os
+
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -9,6 +12,8 @@ from hypothesis import strategies as st
 
 from vbcgcd.blocks import ArrayBlocks, RowBlocks, in_blocks, is_source, loaded, open_rows
 from vbcgcd.errors import InputError
+from vbcgcd.items import read_items
+from vbcgcd.marks import MANIFEST, UNFINISHED, write_mark
 
 ROWS = np.random.default_rng(0).standard_normal((1000, 5)).astype(np.float32)
 
@@ -112,10 +117,10 @@ def test_a_value_that_is_not_finite_is_named(tmp_path):
     rows = ROWS.copy()
     rows[613, 2] = np.nan
     np.save(tmp_path / "rows.npy", rows)
-    with pytest.raises(InputError, match="Row 613 contains NaN or infinity in column 2"):
+    with pytest.raises(InputError, match=r"Row 613 of .*rows\.npy contains NaN or infinity in column 2"):
         loaded(tmp_path / "rows.npy")
     pq.write_table(pa.table({"embedding": vectors(rows)}), tmp_path / "rows.parquet", row_group_size=100)
-    with pytest.raises(InputError, match=r"rows\.parquet: Row 613 contains NaN"):
+    with pytest.raises(InputError, match=r"Row 613 of .*rows\.parquet contains NaN"):
         loaded(tmp_path / "rows.parquet")
 
 
@@ -189,3 +194,66 @@ def test_a_source_that_changes_while_it_is_read(tmp_path):
 
     with pytest.raises(InputError, match="announced 1001 rows and gave 1000"):
         loaded(Shrinking(ROWS))
+
+
+def test_a_folder_of_which_shards_are_missing_is_refused(tmp_path):
+    for name in ("a", "b"):
+        pq.write_table(pa.table({"embedding": vectors(ROWS)}), tmp_path / f"{name}.parquet")
+    listed = [{"name": p.name, "bytes": p.stat().st_size} for p in sorted(tmp_path.iterdir())]
+    write_mark(tmp_path / UNFINISHED, {"job": {"command": "embed"}})
+    with pytest.raises(InputError, match="unfinished output of vbcgcd embed"):
+        open_rows(tmp_path)
+    write_mark(tmp_path / MANIFEST, {"shards": listed})
+    assert len(open_rows(tmp_path)) == 2000
+    (tmp_path / "b.parquet").unlink()
+    for reader in (open_rows, read_items):
+        with pytest.raises(InputError, match=r"is not whole: b\.parquet is missing"):
+            reader(tmp_path)
+
+
+@pytest.mark.parametrize("ending", ["npy", "parquet", "feather"])
+@pytest.mark.parametrize("other", [ROWS[::-1], ROWS[:300], ROWS[:, :4]])
+def test_a_file_that_changes_between_two_passes_is_one_error(tmp_path, ending, other):
+    path = tmp_path / f"rows.{ending}"
+
+    def write(rows):
+        if ending == "npy":
+            return np.save(path, rows)
+        table = pa.table({"embedding": vectors(np.ascontiguousarray(rows))})
+        return pq.write_table(table, path) if ending == "parquet" else pa.feather.write_feather(table, path)
+
+    write(ROWS)
+    source = open_rows(path)
+    list(in_blocks(source, 256))
+    write(other)
+    os.utime(path, ns=(1, 1))  # whatever the clock of the file system can tell apart
+    for read in (lambda: list(in_blocks(source, 256)), lambda: source.take(np.array([1, 900]))):
+        with pytest.raises(InputError, match=r"rows\.\w+ was changed while it was being read"):
+            read()
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (np.zeros(4), r"rows\.npy holds values of shape \(4,\)"),
+        (np.zeros((0, 3)), r"rows\.npy holds values of shape \(0, 3\)"),
+        (np.zeros((4, 3), complex), r"rows\.npy .* type complex128; write an array"),
+        (np.full((4, 3), "a"), r"rows\.npy .* type <U1; write an array"),
+        (np.full((4, 3), None), r"rows\.npy .* it holds Python objects"),
+        (
+            np.where(np.eye(4) == 1, np.nan, 0)[1:],
+            r"Row 0 of .*rows\.npy contains NaN or infinity in column 1",
+        ),
+    ],
+)
+def test_a_file_of_numpy_that_is_of_no_use_is_named(tmp_path, values, message):
+    np.save(tmp_path / "rows.npy", values, allow_pickle=True)
+    with pytest.raises(InputError, match=message):
+        loaded(tmp_path / "rows.npy")
+
+
+def test_a_file_is_named_once(tmp_path):
+    pq.write_table(pa.table({"embedding": [[1.0, 2.0], [3.0]]}), tmp_path / "rows.parquet")
+    with pytest.raises(InputError, match="instead of 2") as caught:
+        loaded(tmp_path / "rows.parquet")
+    assert str(caught.value).count("rows.parquet") == 1

@@ -1,5 +1,6 @@
 """``--engine``: folders of shards in and out, with the answers of every other way."""
 
+import itertools
 import json
 
 import pyarrow.parquet as pq
@@ -43,6 +44,14 @@ def test_discover_a_folder(run, learned, place):
     assert values["rows"] == 60
     assert len(values["novel"]) == 1
     assert read_lake(place / "sorted").num_rows == 60
+
+
+def test_learn_says_how_long_it_took(run, lake, monkeypatch):
+    clock = itertools.count(step=7.0)
+    monkeypatch.setattr("vbcgcd.cli.common.time.monotonic", lambda: next(clock))
+    run("init", "desk")
+    result = run("learn", "lake", "--engine", "here", "-w", "desk")
+    assert "(0.0 s)" not in result.stdout
 
 
 def test_embed_a_folder(run, place, monkeypatch):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
+from support import blobs
 from vbcgcd import CategoryDiscoverer
 
 COVARIANCES = ["full", "lowrank", "diagonal"]
@@ -104,3 +105,14 @@ def test_a_row_far_away_gets_a_finite_answer(fitted_digits):
     far = np.full((1, 64), 1e8)
     assert np.isfinite(fitted_digits.predict_proba(far)).all()
     assert np.isfinite(fitted_digits.score_samples(far)).all()
+
+
+def test_the_best_categories_of_the_rows_of_a_file_are_those_of_the_array(tmp_path, monkeypatch):
+    monkeypatch.setattr("vbcgcd.model.PREDICT_ROWS", 7)
+    rows, labels = blobs()
+    np.save(tmp_path / "rows.npy", rows)
+    model = CategoryDiscoverer().fit(rows, labels)
+    read, given = model.predict_top(tmp_path / "rows.npy", k=2), model.predict_top(rows, k=2)
+    np.testing.assert_array_equal(read.labels, given.labels)
+    for name in ("probabilities", "rest", "bound", "novelty"):
+        np.testing.assert_allclose(getattr(read, name), getattr(given, name), rtol=1e-6, atol=1e-9)

@@ -232,3 +232,11 @@ def test_unfitted_models_say_so(small, tmp_path, method):
     with pytest.raises(NotFittedError):
         getattr(CategoryDiscoverer(), method)(argument)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("method", ["predict_proba", "transform", "novelty", "score_samples"])
+def test_a_path_where_only_arrays_are_taken_is_one_error(method, tmp_path):
+    np.save(tmp_path / "rows.npy", ROWS)
+    model = CategoryDiscoverer().fit(ROWS, LABELS)
+    with pytest.raises(InputError, match=r"must be an array of numbers here, .* predict_top read files"):
+        getattr(model, method)(tmp_path / "rows.npy")

@@ -99,7 +99,14 @@ def test_a_list_of_another_length_is_found_when_it_is_read(tmp_path):
     ragged = pa.table({"embedding": pa.array([[0.5] * 3, [0.5] * 4, [0.5] * 2])})
     pq.write_table(ragged, tmp_path / "lake" / "a.parquet")
     data = open_shards(tmp_path / "lake", embedding="embedding")
-    with pytest.raises(InputError, match=r"a\.parquet has embeddings of different lengths"):
+    with pytest.raises(InputError, match=r"Row 1 of .*a\.parquet has an embedding of \d numbers, but row 0"):
+        list(data.read(data.shards[0]))
+
+
+def test_a_row_without_an_embedding_is_named(tmp_path):
+    pq.write_table(pa.table({"embedding": [[0.5], [0.5], None]}), tmp_path / "a.parquet")
+    data = open_shards(tmp_path, embedding="embedding")
+    with pytest.raises(InputError, match=r"a\.parquet has an empty cell in row 2"):
         list(data.read(data.shards[0]))
 
 
@@ -124,8 +131,11 @@ def test_what_is_not_finite_is_named(tmp_path):
 def test_empty_places(tmp_path):
     with pytest.raises(MissingFileError, match="no file or folder"):
         open_shards(tmp_path / "nowhere")
-    with pytest.raises(InputError, match="holds no Parquet files"):
+    with pytest.raises(InputError, match=r"holds no Parquet files; give a folder of \.parquet shards"):
         open_shards(tmp_path)
+    np.save(tmp_path / "rows.npy", np.zeros((2, 3)))
+    with pytest.raises(InputError, match=r"rows\.npy is no \.parquet file"):
+        open_shards(tmp_path / "rows.npy")
     write_lake(tmp_path / "lake", np.empty((0, 3), np.float32), n_shards=1)
     with pytest.raises(NothingToDo, match="no rows"):
         open_shards(tmp_path / "lake")

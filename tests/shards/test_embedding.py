@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from lake import SITE, read_lake, write_lake, write_texts
 
+from vbcgcd import Workspace
 from vbcgcd.engine import open_engine
 from vbcgcd.errors import InputError
 from vbcgcd.items import read_items
@@ -99,3 +100,17 @@ class Interrupted:
         yield next(results)
         yield next(results)
         raise KeyboardInterrupt
+
+
+def test_rows_without_ids_are_named_apart_so_that_a_workspace_learns_from_them(here, letters, tmp_path):
+    import pyarrow as pa
+
+    (tmp_path / "texts").mkdir()
+    for shard in range(2):
+        texts = [f"{'short' if row % 2 else 'a longer text'} {shard}{row}" for row in range(20)]
+        table = pa.table({"text": texts, "label": [text.split()[0] for text in texts]})
+        pq.write_table(table, tmp_path / "texts" / f"t{shard}.parquet")
+    embed_shards(here, open_shards(tmp_path / "texts"), tmp_path / "out", embedder=letters)
+    assert read_lake(tmp_path / "out")["id"].to_pylist()[19:21] == ["t0.parquet:19", "t1.parquet:0"]
+    workspace = Workspace.init(tmp_path / "desk")
+    assert workspace.learn_shards(tmp_path / "out", engine=here).rows == 40

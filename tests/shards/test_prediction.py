@@ -13,6 +13,7 @@ from vbcgcd.blocks import open_rows
 from vbcgcd.discovery.knowledge import score
 from vbcgcd.errors import InputError, MissingFileError
 from vbcgcd.items import read_items
+from vbcgcd.marks import UNFINISHED, write_mark
 from vbcgcd.shards import open_shards, predict_shards, read_manifest
 
 
@@ -193,3 +194,11 @@ def test_embeddings_that_do_not_fit_the_model(run, here, tmp_path):
     with pytest.raises(InputError, match="embeddings of 3 numbers, but the model has learned from 8"):
         run(here, folder=narrow)
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_a_job_that_wrote_no_shard_is_free_for_another(run, here, lake, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    write_mark(out / UNFINISHED, {"job": {"command": "predict", "model": "mistyped"}, "digest": "0" * 32})
+    assert run(here, out).done == 5
+    assert not (out / UNFINISHED).exists()

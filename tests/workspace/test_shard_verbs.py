@@ -116,6 +116,8 @@ def test_what_does_not_fit_changes_nothing(twins, labelled, here, tmp_path):
         sharded.predict_shards(narrow, tmp_path / "out", engine=here)
     with pytest.raises(InputError, match="hold texts; embed them first"):
         sharded.predict_shards(texts, tmp_path / "out", engine=here, text="text")
+    with pytest.raises(InputError, match="Texts and pictures are embedded first, with 'vbcgcd embed"):
+        sharded.predict_shards(texts, tmp_path / "out", engine=here)
     with pytest.raises(InputError, match="already used in session 0"):
         sharded.learn_shards(labelled, engine=here)
     with pytest.raises(InputError, match="cannot be used with an engine"):

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.blocks.protocol import check_block
+from vbcgcd.blocks.protocol import NUMBERS, check_block
 from vbcgcd.errors import InputError, reason_of
+from vbcgcd.marks import check_unchanged, file_mark
 
 Array = NDArray[Any]
 
@@ -58,15 +59,26 @@ class NpyBlocks:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._shape = ArrayBlocks(self._mapped()).array.shape
+        self._mark = file_mark(self.path)
+        array = self._mapped()
+        if array.ndim != 2 or not array.size or array.dtype.kind not in NUMBERS:
+            raise InputError(
+                f"{self.path} holds values of shape {array.shape} and type {array.dtype}; write an array "
+                "(rows, columns) of numbers."
+            )
+        self._shape = array.shape
 
     def _mapped(self) -> Array:
+        check_unchanged(self.path, self._mark)
         try:
             return np.asarray(np.load(self.path, mmap_mode="r", allow_pickle=False))
         except (OSError, ValueError, EOFError) as error:
+            reason = reason_of(error)
+            if "ickle" in reason or "Python objects" in reason:  # NumPy's advice would be to trust the file
+                reason = "it holds Python objects, or no array at all"
             raise InputError(
-                f"{self.path} cannot be read as an array of NumPy: {reason_of(error)}. Write it with "
-                "numpy.save, as numbers."
+                f"{self.path} cannot be read as an array of NumPy: {reason}. Write it with numpy.save, as "
+                "numbers."
             ) from None
 
     def __len__(self) -> int:
@@ -80,7 +92,9 @@ class NpyBlocks:
     def pieces(self) -> Iterator[Array]:
         """All rows in order."""
         for start in range(0, len(self), PIECE_ROWS):
-            yield np.array(self._mapped()[start : start + PIECE_ROWS])
+            yield check_block(
+                np.array(self._mapped()[start : start + PIECE_ROWS]), self.width, start, source=self.path
+            )
 
     def take(self, rows: Array) -> Array:
         """The rows with these numbers."""

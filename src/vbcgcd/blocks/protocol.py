@@ -12,10 +12,12 @@ from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
 
+#: Kinds of types that are numbers: floats, integers, and truth values as 0 and 1.
+NUMBERS = "fiub"
 #: Rows of a block where all are loaded in the end.
 LOADED_ROWS = 65_536
 
-__all__ = ["RowBlocks", "check_block", "in_blocks", "loaded"]
+__all__ = ["NUMBERS", "RowBlocks", "check_block", "in_blocks", "loaded"]
 
 
 @runtime_checkable
@@ -74,13 +76,14 @@ def loaded(rows: Any) -> Array:
     return np.concatenate([part for _, part in in_blocks(open_rows(rows), LOADED_ROWS)])
 
 
-def check_block(rows: Any, width: int, first: int = 0) -> Array:
-    """Float array (n, width) of finite values; ``first`` is the number of its first row, for the error."""
+def check_block(rows: Any, width: int, first: int = 0, *, source: Any = None) -> Array:
+    """Float array (n, width) of finite values; its first row and the file of its rows are for the error."""
     rows = np.asarray(rows)
+    of = "" if source is None else f" of {source}"
     if rows.ndim != 2 or rows.shape[1] != width:
-        raise InputError(f"Rows from {first} on have the shape {rows.shape}; expected {width} columns.")
-    if rows.dtype.kind not in "fiub":
-        raise InputError(f"Rows must be numbers, got values of type {rows.dtype}.")
+        raise InputError(f"Rows{of} from {first} on have the shape {rows.shape}; expected {width} columns.")
+    if rows.dtype.kind not in NUMBERS:
+        raise InputError(f"Rows{of} must be numbers, got values of type {rows.dtype}.")
     if rows.dtype not in (np.float32, np.float64):
         rows = rows.astype(np.float32 if rows.dtype == np.float16 else np.float64)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -89,8 +92,8 @@ def check_block(rows: Any, width: int, first: int = 0) -> Array:
     bad = np.argwhere(~np.isfinite(rows))
     if len(bad):
         raise InputError(
-            f"Row {first + bad[0, 0]} contains NaN or infinity in column {bad[0, 1]}; remove such rows or "
-            "fill in the missing values."
+            f"Row {first + bad[0, 0]}{of} contains NaN or infinity in column {bad[0, 1]}; remove such rows "
+            "or fill in the missing values."
         )
     return rows
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.blocks.protocol import check_block
 from vbcgcd.errors import InputError, reason_of
+from vbcgcd.marks import check_unchanged, file_mark
 
 Array = NDArray[Any]
 
@@ -32,12 +33,13 @@ class _Columns(NamedTuple):
 
 
 class _Shard(NamedTuple):
-    """One file: its path, its number of rows, its first row among those of all, and where its groups end."""
+    """A file: path, number of rows, its first row among those of all, where its groups end, and its mark."""
 
     path: Path
     rows: int
     first: int
     ends: Array
+    mark: tuple[int, int]
 
 
 class _TableBlocks:
@@ -46,6 +48,7 @@ class _TableBlocks:
     def __init__(self, paths: Sequence[Path], column: str | None = None) -> None:
         self._shards, first, columns = list[_Shard](), 0, None
         for path in paths:
+            mark = file_mark(path)
             schema, sizes = _reading(path, self.kind, partial(self._head, path))
             rows = int(sum(sizes))
             here = self._with_width(path, _columns(schema, column, path)) if rows else None
@@ -55,7 +58,7 @@ class _TableBlocks:
                     f"{columns.width}; all files must have the same."
                 )
             columns = columns or here
-            self._shards.append(_Shard(path, rows, first, np.cumsum(sizes)))
+            self._shards.append(_Shard(path, rows, first, np.cumsum(sizes), mark))
             first += rows
         if columns is None or columns.width == 0:
             raise InputError(f"{paths[0].parent if len(paths) > 1 else paths[0]} has no rows.")
@@ -93,6 +96,7 @@ class _TableBlocks:
     def pieces(self) -> Iterator[Array]:
         """All rows in order."""
         for shard in self._shards:
+            check_unchanged(shard.path, shard.mark)
             done = 0
             batches = self._batches(shard.path, self._columns.names)
             while (batch := _reading(shard.path, self.kind, partial(next, batches, None))) is not None:
@@ -108,6 +112,7 @@ class _TableBlocks:
             begin, end = np.searchsorted(rows, (shard.first, shard.first + shard.rows))
             inside = rows[begin:end] - shard.first
             group_of = np.searchsorted(shard.ends, inside, side="right")
+            check_unchanged(shard.path, shard.mark)
             for group in np.unique(group_of).tolist():
                 read = partial(self._group, shard.path, group, self._columns.names)
                 table = _reading(shard.path, self.kind, read)
@@ -118,10 +123,8 @@ class _TableBlocks:
         return np.concatenate(parts)
 
     def _checked(self, table: Any, shard: _Shard, first: int) -> Array:
-        try:
-            return check_block(_matrix(table, self._columns, shard.path, first), self.width, first)
-        except InputError as error:
-            raise InputError(f"{shard.path}: {error}") from None
+        rows = _matrix(table, self._columns, shard.path, first)
+        return check_block(rows, self.width, first, source=shard.path)
 
 
 class ParquetBlocks(_TableBlocks):
@@ -233,9 +236,10 @@ def _named(names: Sequence[str]) -> str:
 def _matrix(table: Any, columns: _Columns, path: Path, first: int) -> Array:
     """The rows of a table, array (n, width)."""
     if any(name not in table.schema.names for name in columns.names):
-        raise InputError(f"{path} lacks the column {columns.names[0]!r}.")
+        absent = next(name for name in columns.names if name not in table.schema.names)
+        raise InputError(f"{path} lacks the column {absent!r}, which the files before it have.")
     if not columns.vectors:
-        arrays = [_numbers(table.column(name), first) for name in columns.names]
+        arrays = [_numbers(table.column(name), path, first) for name in columns.names]
         return np.column_stack(arrays)
     vectors = table.column(columns.names[0])
     if hasattr(vectors, "combine_chunks"):
@@ -244,7 +248,7 @@ def _matrix(table: Any, columns: _Columns, path: Path, first: int) -> Array:
     if vectors.null_count:
         missing = first + int(np.flatnonzero(vectors.is_null().to_numpy(zero_copy_only=False))[0])
         raise InputError(f"Row {missing} of {path} has no vector; leave such rows out.")
-    values = _numbers(vectors.flatten(), first)
+    values = _numbers(vectors.flatten(), path, first)
     lengths = np.full(n, len(values) // max(n, 1))
     if hasattr(vectors, "offsets"):
         lengths = np.diff(vectors.offsets.to_numpy())
@@ -258,10 +262,10 @@ def _matrix(table: Any, columns: _Columns, path: Path, first: int) -> Array:
     return values.reshape(n, width)
 
 
-def _numbers(column: Any, first: int) -> Array:
+def _numbers(column: Any, path: Path, first: int) -> Array:
     """The values of a column; what is missing becomes NaN."""
     chunked = hasattr(column, "chunks")
     values = np.asarray(column.to_numpy() if chunked else column.to_numpy(zero_copy_only=False))
     if values.dtype.kind not in "fiu":
-        raise InputError(f"Rows from {first} on hold values that are no numbers, {values.dtype}.")
+        raise InputError(f"Rows of {path} from {first} on hold values that are no numbers ({column.type}).")
     return values

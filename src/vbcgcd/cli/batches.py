@@ -85,25 +85,18 @@ def learn(
         def attempt(new_labels: bool) -> tuple[SessionRecord, float]:
             with working("learning") as steps:
                 if sharded:
-                    record = learn_source(
-                        here,
-                        data,
-                        columns,
-                        (engine, address, workers),
-                        steps,
+                    asked = (engine, address, workers)
+                    wanted = {"update_known": update_known, "new_labels": new_labels, "again": again}
+                    record = learn_source(here, data, columns, asked, steps, **wanted)
+                else:
+                    record = here.learn(
+                        source,
                         update_known=update_known,
                         new_labels=new_labels,
                         again=again,
+                        embedding_progress=steps.embedding,
+                        **options,
                     )
-                    return record, steps.seconds
-                record = here.learn(
-                    source,
-                    update_known=update_known,
-                    new_labels=new_labels,
-                    again=again,
-                    embedding_progress=steps.embedding,
-                    **options,
-                )
             return record, steps.seconds
 
         try:

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec
 import numpy as np
 
 from vbcgcd.bayes import STRUCTURES, Classifier, Metric, Predictive, Structure, structure_name
-from vbcgcd.bayes.structures import FEWEST_DIRECTIONS, USUAL_RANK
+from vbcgcd.bayes.structures import FEWEST_DIRECTIONS, MOST_DIRECTIONS, USUAL_RANK
 from vbcgcd.checks import check_choice, check_number
 from vbcgcd.discovery.count import COUNTERS
 from vbcgcd.discovery.strategies import CLUSTERERS, PLUGIN, RELABELLERS, Clusterer
@@ -169,7 +169,7 @@ class Options:
     prior_variance: float | str = _number("auto", above=0, words=("auto",))
     mean_precision_prior: float = _number(0.01, above=0)
     covariance: str = _choice("full", *STRUCTURES)
-    covariance_rank: int = _number(USUAL_RANK, low=FEWEST_DIRECTIONS, whole=True)
+    covariance_rank: int = _number(USUAL_RANK, low=FEWEST_DIRECTIONS, high=MOST_DIRECTIONS, whole=True)
     inference: str = _choice("exact", "exact", "svi")
     cluster: str | Clusterer = field(default="mixture", metadata={"check": _cluster})
     relabel: str = _choice("confident", *RELABELLERS)

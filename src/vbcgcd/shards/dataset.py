@@ -16,7 +16,7 @@ from vbcgcd.errors import DiskError, InputError, MissingFileError, NothingToDo, 
 from vbcgcd.items.cells import nature_of
 from vbcgcd.items.columns import Columns, choose_columns
 from vbcgcd.items.parquet import MADE_BY, ParquetTable, pyarrow_module
-from vbcgcd.marks import MANIFEST, check_whole, read_mark
+from vbcgcd.marks import check_whole
 
 Array = NDArray[Any]
 
@@ -279,6 +279,8 @@ def _files(place: Path) -> list[str]:
     if not place.exists():
         raise MissingFileError(f"There is no file or folder {place}.")
     if place.is_file():
+        if place.suffix.lower() != ".parquet":
+            raise InputError(f"{place} is no .parquet file; an engine reads nothing else, so leave it out.")
         return [str(place)]
     check_whole(place)
     files: list[str] = []
@@ -287,24 +289,10 @@ def _files(place: Path) -> list[str]:
         files += [os.path.join(here, n) for n in names if n[0] not in "._" and n.lower().endswith(".parquet")]
     if not files:
         raise InputError(
-            f"{place} holds no Parquet files; an engine other than 'here' reads a folder of .parquet shards."
+            f"{place} holds no Parquet files; give a folder of .parquet shards, or leave the engine out."
         )
     files.sort(key=lambda path: os.path.relpath(path, place).replace(os.sep, "/"))
-    _check_listed(place, files)
     return files
-
-
-def _check_listed(place: Path, files: Sequence[str]) -> None:
-    """Raise if shards that a manifest lists are missing or changed: the folder is no longer whole."""
-    if not (place / MANIFEST).exists():
-        return
-    there = {os.path.relpath(path, place).replace(os.sep, "/"): os.path.getsize(path) for path in files}
-    for shard in read_mark(place / MANIFEST)["shards"]:
-        if there.get(shard["name"]) != shard["bytes"]:
-            state = "has another size" if shard["name"] in there else "is missing"
-            raise InputError(
-                f"{place} is not whole: {shard['name']} {state}. Run the command that wrote it again."
-            )
 
 
 def _chosen(table: ParquetTable, path: str, prefer: Any, columns: dict[str, Any]) -> Columns:
@@ -371,21 +359,24 @@ def _vectors(batch: Any, names: Sequence[str], shard: Shard, first: int) -> Arra
     kind = column.type
     lists = types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
     if not lists or column.null_count:
-        found = "empty cells" if lists else f"cells of the type {kind}"
+        found = f"cells of the type {kind}"
+        if lists:
+            empty = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+            found = f"an empty cell in row {first + int(empty[0])}"
         raise InputError(
-            f"The column {names[0]!r} of {shard.path} has {found} from row {first} on; every row needs a "
-            "list of numbers. Embed texts or pictures first with vbcgcd embed."
+            f"The column {names[0]!r} of {shard.path} has {found}; every row needs a list of numbers. Embed "
+            "texts or pictures first with vbcgcd embed."
         )
     flat = np.asarray(column.flatten().to_numpy(zero_copy_only=False))
-    width, left = divmod(len(flat), max(len(column), 1))
     if not types.is_fixed_size_list(kind):
         lengths = np.asarray(column.value_lengths().to_numpy(zero_copy_only=False))
-        left = left or int((lengths != width).any())
-    if left:
-        raise InputError(
-            f"{shard.path} has embeddings of different lengths from row {first} on; embed all rows alike."
-        )
-    return _floats(flat.reshape(len(column), width), shard)
+        other = np.flatnonzero(lengths != lengths[:1])
+        if len(other):
+            raise InputError(
+                f"Row {first + int(other[0])} of {shard.path} has an embedding of {lengths[other[0]]} "
+                f"numbers, but row {first} one of {lengths[0]}; embed all rows alike."
+            )
+    return _floats(flat.reshape(len(column), -1), shard)
 
 
 def _floats(vectors: Array, shard: Shard) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from vbcgcd.embed.run import embed_items
 from vbcgcd.engine import Engine
 from vbcgcd.errors import InputError
 from vbcgcd.items.from_table import read_table
+from vbcgcd.items.items import Items
 from vbcgcd.shards.dataset import Shard, ShardedData, open_shard
 from vbcgcd.shards.folder import JobFolder, Manifest, Target, Written
 from vbcgcd.shards.prediction import Progress
@@ -53,7 +54,7 @@ class EmbedShards:
             chosen = self.data.columns
             names: dict[str, Any] = {chosen.kind: chosen.values[0], "label": chosen.label}
             names["id"] = chosen.id if chosen.explicit_id else None
-            items = read_table(Path(shard.path), kind=chosen.kind, **names)
+            items = _named_apart(read_table(Path(shard.path), kind=chosen.kind, **names), shard)
             result = embed_items(items, model, cache=None, workers=1)
             table = embedded_table(
                 [("", items.take(result.rows), result.vectors)], None, (model.name, model.fingerprint)
@@ -116,6 +117,13 @@ def embed_shards(
         progress(finished, data.rows)
     _check_alike([*done, *written])
     return folder.finish(done, written)
+
+
+def _named_apart(items: Items, shard: Shard) -> Items:
+    """Items with references ``SHARD:ROW`` where they are row numbers, which every shard has."""
+    if "id" in items.columns or not all(name.isdecimal() for name in items.references):
+        return items
+    return replace(items, references=[f"{shard.name}:{row}" for row in items.references])
 
 
 def _check_alike(shards: list[Written]) -> None:

@@ -173,6 +173,8 @@ class JobFolder:
 
     def _check_job(self) -> None:
         marks = [self.folder / MANIFEST, self.folder / UNFINISHED]
+        if self.folder.is_dir() and [path.name for path in self.folder.iterdir()] == [UNFINISHED]:
+            return  # a job that failed before its first shard left nothing to mix up
         said = [read_mark(mark) for mark in marks if mark.exists()]
         if not said and self.folder.is_dir() and any(self.folder.iterdir()):
             raise InputError(

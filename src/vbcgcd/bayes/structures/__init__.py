@@ -39,9 +39,12 @@ STRUCTURES: Mapping[Structure, Callable[[int], CovarianceStructure]] = {
 HALF = "half"
 #: Fewest directions that a low-rank covariance can keep: one of them is for the mean.
 FEWEST_DIRECTIONS = 2
+#: Most that can be asked for; beyond the number of dimensions there is nothing to keep.
+MOST_DIRECTIONS = 1_000_000
 
 __all__ = [
     "FEWEST_DIRECTIONS",
+    "MOST_DIRECTIONS",
     "STRUCTURES",
     "USUAL_RANK",
     "CovarianceStructure",

@@ -42,7 +42,16 @@ def shards_of(snapshot: Snapshot, folder: Any, columns: Mapping[str, Any], prefe
     chosen = {n: v for n, v in columns.items() if n not in ("split", "format", "keep") and v is not None}
     if "text" not in chosen and "image" not in chosen:
         chosen.setdefault("kind", "embedding")
-    data = open_shards(folder, keep=("all",) if keep is True else tuple(keep), prefer=prefer, **chosen)
+    kept = ("all",) if keep is True else tuple(keep)
+    try:
+        data = open_shards(folder, keep=kept, prefer=prefer, **chosen)
+    except InputError as error:
+        if error.option != "embedding" or "embedding" in chosen:
+            raise
+        advice = (
+            f"Texts and pictures are embedded first, with 'vbcgcd embed {folder} -o FOLDER --engine ...'."
+        )
+        raise InputError(f"{error} {advice}", option="embedding") from None
     check_shards(snapshot, data)
     return data
 
