@@ -194,6 +194,7 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
         axes.loglog([r[name] for r in points], [r["seconds"] for r in points], "o-", color="C0")
         axes.set_xlabel(label)
         axes.set_ylabel("seconds", color="C0")
+        axes.set_ylim(0.5, 500)
         axes.grid(alpha=0.3)
         memory = axes.twinx()
         memory.loglog([r[name] for r in points], [r["peak GB"] for r in points], "s--", color="C1")
