@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vbcgcd.bayes import Classifier, Prior, posterior_of, statistics_by_label, top_categories
+from vbcgcd.bayes import shortlist as shortlist_module
 from vbcgcd.bayes.shortlist import USUAL_LIST, _highest, list_length
 
 DIM, N_CATEGORIES = 40, 90
@@ -25,6 +26,11 @@ def categories_and_rows(n_categories=N_CATEGORIES, dim=DIM, seed=0, structure="f
     prior = Prior(dim=dim, nu=(1 if structure == "diagonal" else dim) + 30.0, structure=structure)
     statistics = statistics_by_label(rows, codes, n_categories, structure=structure)
     return posterior_of(prior, statistics, dtype=np.float32), rows[::7].astype(np.float32)
+
+
+@pytest.fixture(autouse=True)
+def a_few_dozen_categories_are_many(monkeypatch):
+    monkeypatch.setattr(shortlist_module, "FEW_CATEGORIES", 20)
 
 
 RULES = {
@@ -139,6 +145,13 @@ def test_rows_far_out_are_compared_with_all_categories(distance):
     rule = RULES["float64"]
     expected = replace(rule, shortlist=None).predict(rows, posterior)
     np.testing.assert_array_equal(rule.predict(rows, posterior), expected)
+
+
+def test_with_few_categories_all_densities_are_computed_unless_a_list_is_asked_for(monkeypatch):
+    posterior, _ = categories_and_rows()
+    monkeypatch.setattr(shortlist_module, "FEW_CATEGORIES", len(posterior))
+    assert list_length(Classifier(), posterior) is None
+    assert list_length(Classifier(shortlist=10), posterior) == 10
 
 
 def test_when_a_short_list_is_used():

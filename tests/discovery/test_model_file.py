@@ -98,3 +98,15 @@ def test_a_model_whose_device_is_not_here_computes_with_numpy(small, tmp_path):
         loaded = CategoryDiscoverer.load(tmp_path / "m")
     plain = CategoryDiscoverer(n_components=3).fit(small.rows, small.labels)
     np.testing.assert_array_equal(loaded.predict_proba(small.batch), plain.predict_proba(small.batch))
+
+
+@pytest.mark.parametrize(("whiten", "expected"), [(True, "auto"), (False, None)])
+def test_a_model_of_an_earlier_version_gets_a_short_list_only_if_its_rows_are_whitened(
+    small, tmp_path, whiten, expected
+):
+    path = tmp_path / "m.safetensors"
+    CategoryDiscoverer(whiten=whiten).fit(small.rows, small.labels).save(path)
+    arrays, state = read_archive(path, KIND, VERSION)
+    del state["classifier"]["shortlist"]
+    write_archive(path, KIND, VERSION, arrays, state)
+    assert CategoryDiscoverer.load(path).knowledge_.classifier.shortlist == expected

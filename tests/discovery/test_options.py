@@ -78,3 +78,22 @@ def test_the_classifier_follows():
     ).classifier
     assert (rule.metric, rule.predictive, rule.log_determinant) == ("euclidean", "student", False)
     assert rule.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "auto"),
+        ({"shortlist": 7}, 7),
+        ({"shortlist": None}, None),
+        ({"whiten": False}, None),
+        ({"prior_variance": 0.1}, None),
+        ({"whiten": False, "shortlist": 7}, 7),
+    ],
+)
+def test_a_short_list_by_default_only_where_covariances_have_about_one_shape(options, expected):
+    assert Options(**options).classifier.shortlist == expected
+
+
+def test_the_preset_of_the_paper_scores_all_categories():
+    assert CategoryDiscoverer.paper().options.classifier.shortlist is None

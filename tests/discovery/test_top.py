@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.bayes import shortlist
 from vbcgcd.discovery import top
 from vbcgcd.discovery.knowledge import score
 from vbcgcd.discovery.top import is_listed, top_probabilities
@@ -27,6 +28,7 @@ def many():
 @pytest.fixture
 def from_short_lists(monkeypatch):
     monkeypatch.setattr(top, "FEW_CATEGORIES", 10)
+    monkeypatch.setattr(shortlist, "FEW_CATEGORIES", 10)
 
 
 def test_few_categories_are_those_of_the_table(many):
@@ -79,6 +81,7 @@ def test_scores_from_a_short_list_are_those_of_the_table(many, monkeypatch, fixe
     own = np.arange(len(rows)) % N_CATEGORIES if fixed else None
     expected = score(model.knowledge_, rows, own)
     monkeypatch.setattr(top, "FEW_CATEGORIES", 10)
+    monkeypatch.setattr(shortlist, "FEW_CATEGORIES", 10)
     found = score(model.knowledge_, rows, own)
     np.testing.assert_array_equal(found.best, expected.best)
     assert np.mean(found.second == expected.second) > 0.98

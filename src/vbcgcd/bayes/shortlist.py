@@ -33,6 +33,9 @@ Array = NDArray[Any]
 
 #: Candidates of a row where the caller does not say, half of them by distance and half by direction.
 USUAL_LIST = 48
+#: Up to so many categories all densities are computed unless the caller asks for a list: they take little time,
+#: and one wide category, to which the shared shape does not apply, would spoil much.
+FEW_CATEGORIES = 256
 #: Rows whose candidates are scored together, and scores of rows under categories held while proposing.
 BLOCK_ROWS, BLOCK_SCORES = 16384, 2**22
 #: Share of the dimensions in which step 2 measures, and the fewest dimensions with which it pays.
@@ -50,6 +53,7 @@ PAIRS = 4096
 MANY, GROUP = 2048, 16
 
 __all__ = [
+    "FEW_CATEGORIES",
     "USUAL_LIST",
     "TopCategories",
     "category_densities",
@@ -189,6 +193,8 @@ def list_length(rule: Classifier, posterior: Posterior, m: int = 1) -> int | Non
     if rule.shortlist is None or rule.metric == "euclidean" or posterior.block < posterior.dim:
         return None
     if rule.device_for(posterior) is not None:
+        return None
+    if isinstance(rule.shortlist, str) and len(posterior) <= FEW_CATEGORIES:
         return None
     size = USUAL_LIST if isinstance(rule.shortlist, str) else max(rule.shortlist, 2)
     size = max(size, 2 * m)

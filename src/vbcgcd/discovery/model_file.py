@@ -145,6 +145,8 @@ def read_model(
             f"support; fit it again with covariance {' or '.join(map(repr, STRUCTURES))}.",
         ) from None
     prior, rule = Prior(**state["prior"]), state["classifier"]
+    # Models of earlier versions name no short-list, which presumes whitened rows.
+    rule = {"shortlist": "auto" if state["reducer"]["whitened"] else None, **rule}
     knowledge = Knowledge(
         Reducer(
             arrays["reducer.center"],

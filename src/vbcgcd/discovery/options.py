@@ -139,9 +139,10 @@ class Options:
         Random features of ``head="ridge"``: F (F + 1) / 2 numbers are kept, 36 MB for 3,000.
     shortlist : int, "auto" or None, default="auto"
         For how many categories `predict` computes the density of a row: candidates that a cheaper comparison
-        with all of them proposes. "auto" takes 48, which finds the same category as all densities for at
-        least 99.9 % of rows; None computes all densities and is exact. Where there are few categories, or
-        independent dimensions, or a head, all count anyway.
+        with all of them proposes. "auto" takes 48 where there are more than 256 categories, which finds the
+        same category as all densities for at least 99.9 % of rows; None computes all densities and is exact.
+        With independent dimensions or a head all count anyway. The comparison presumes covariances of about
+        one shape, so "auto" is None without ``whiten`` or with a ``prior_variance`` of one's own.
     dtype : {"float32", "float64"}, default="float32"
         Storage of the posteriors and arithmetic of the classifier.
     storage : {"dtype", "half"}, default="dtype"
@@ -217,12 +218,13 @@ class Options:
     @property
     def classifier(self) -> Classifier:
         """How rows are scored."""
+        alike = self.whiten and isinstance(self.prior_variance, str)
         return Classifier(
             self.metric,
             self.predictive,
             self.log_determinant,
             np.dtype(self.dtype),
-            self.shortlist,
+            self.shortlist if alike or self.shortlist != "auto" else None,
             self.device,
         )
 

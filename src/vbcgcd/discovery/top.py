@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes.shortlist import category_densities, list_length, top_with_rest
+from vbcgcd.bayes.shortlist import FEW_CATEGORIES, category_densities, list_length, top_with_rest
 from vbcgcd.bayes.threads import one_thread
 
 if TYPE_CHECKING:
@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-#: Up to so many categories the probabilities of all are computed: they take little time, and nothing is
-#: estimated.
-FEW_CATEGORIES = 256
 #: Densities that are computed of each row at least: what is estimated beyond counts for little.
 SCORED = 16
 #: Beside a bound that is this much higher, in nats, the probability of what was scored vanishes.
