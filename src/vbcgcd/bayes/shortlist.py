@@ -33,8 +33,8 @@ Array = NDArray[Any]
 
 #: Candidates of a row where the caller does not say, half of them by distance and half by direction.
 USUAL_LIST = 48
-#: Up to so many categories all densities are computed unless the caller asks for a list: they take little time,
-#: and one wide category, to which the shared shape does not apply, would spoil much.
+#: Up to so many categories all densities are computed unless the caller asks for a list: they take little
+#: time, and one wide category, to which the shared shape does not apply, would spoil much.
 FEW_CATEGORIES = 256
 #: Rows whose candidates are scored together, and scores of rows under categories held while proposing.
 BLOCK_ROWS, BLOCK_SCORES = 16384, 2**22
