@@ -171,7 +171,7 @@ def plot(results: list[Measured], path: Path) -> None:
     axes.loglog(
         sizes, [1 / r.exact for r in results], "o-", color="#888888", label="density under all categories"
     )
-    axes.loglog(sizes, [1 / r.short for r in results], "o-", color="#1f6fb4", label="short-list (default)")
+    axes.loglog(sizes, [1 / r.short for r in results], "o-", color="#1f6fb4", label="predict")
     for r in results:
         place = (r.n_categories, 1 / r.short)
         words = f"{r.exact / r.short:.0f}x" if r.exact > 9.5 * r.short else f"{r.exact / r.short:.1f}x"
