@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -22,7 +22,17 @@ from vbcgcd.record import CountCurve, Step
 
 Array = NDArray[Any]
 
-__all__ = ["Discovery", "SessionRows"]
+__all__ = ["Discovery", "SessionRows", "timed_step"]
+
+
+@contextmanager
+def timed_step(name: str, progress: Callable[[str], None], steps: list[Step]) -> Iterator[dict[str, Any]]:
+    """Announce a step, gather its details in the dict, and append it with its time to those that are done."""
+    progress(name)
+    details: dict[str, Any] = {}
+    start = time.perf_counter()
+    yield details
+    steps.append(Step(name, time.perf_counter() - start, details))
 
 
 class Discovery(NamedTuple):
@@ -68,14 +78,9 @@ class SessionRows:
     fit: Callable[[Array], Posterior | None] | None = None
     given_mixture: Mixture | None = None
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[dict[str, Any]]:
+    def step(self, name: str) -> AbstractContextManager[dict[str, Any]]:
         """Announce and time a step; its details are gathered in the dict."""
-        self.progress(name)
-        details: dict[str, Any] = {}
-        start = time.perf_counter()
-        yield details
-        self.steps.append(Step(name, time.perf_counter() - start, details))
+        return timed_step(name, self.progress, self.steps)
 
     @functools.cached_property
     def known_density(self) -> Array:

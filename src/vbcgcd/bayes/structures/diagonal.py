@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.linalg import centred_together
+from vbcgcd.bayes.structures.additive import Additive
 
 if TYPE_CHECKING:
     from vbcgcd.bayes.classifier import StudentTerms
@@ -25,7 +26,7 @@ __all__ = ["Diagonal"]
 
 
 @dataclass(frozen=True)
-class Diagonal:
+class Diagonal(Additive):
     """Independent dimensions; see `CovarianceStructure` for its members."""
 
     dim: int
@@ -51,17 +52,6 @@ class Diagonal:
 
     def between(self, weights: Array, gaps: Array) -> Array:
         return np.asarray(weights[:, None] * gaps**2)
-
-    def plus(self, scatters: Array, *others: Array) -> Array:
-        return sum(others, scatters)
-
-    def minus(self, scatters: Array, *others: Array) -> Array:
-        for other in others:
-            scatters = scatters - other
-        return scatters
-
-    def times(self, scatters: Array, weights: Array) -> Array:
-        return np.asarray(scatters * weights[:, None])
 
     def diagonals(self, scatters: Array) -> Array:
         return scatters

@@ -26,6 +26,7 @@ from vbcgcd.bayes.linalg import (
     unpack_lower,
     unpack_upper,
 )
+from vbcgcd.bayes.structures.additive import Additive
 from vbcgcd.bayes.threads import in_parallel
 from vbcgcd.errors import NumericalError
 
@@ -38,7 +39,7 @@ __all__ = ["Full"]
 
 
 @dataclass(frozen=True)
-class Full:
+class Full(Additive):
     """The covariance of every pair of dimensions; see `CovarianceStructure` for its members."""
 
     dim: int
@@ -67,17 +68,6 @@ class Full:
 
     def between(self, weights: Array, gaps: Array) -> Array:
         return np.stack([w * outer_packed(g) for w, g in zip(weights, gaps, strict=True)])
-
-    def plus(self, scatters: Array, *others: Array) -> Array:
-        return sum(others, scatters)
-
-    def minus(self, scatters: Array, *others: Array) -> Array:
-        for other in others:
-            scatters = scatters - other
-        return scatters
-
-    def times(self, scatters: Array, weights: Array) -> Array:
-        return np.asarray(scatters * weights[:, None])
 
     def diagonals(self, scatters: Array) -> Array:
         return np.asarray(scatters[:, diagonal_positions(self.dim)])

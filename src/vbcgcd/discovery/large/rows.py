@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -21,7 +20,7 @@ from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block, Expectation, Known, Member, scan_known
 from vbcgcd.discovery.large.scheduling import is_elsewhere, over_blocks
 from vbcgcd.discovery.mixture import SHARE_BOUNDS
-from vbcgcd.discovery.rows import SessionRows
+from vbcgcd.discovery.rows import SessionRows, timed_step
 from vbcgcd.record import Step
 
 Array = NDArray[Any]
@@ -73,14 +72,9 @@ class LargeRows:
     def __len__(self) -> int:
         return len(self.source)
 
-    @contextmanager
-    def step(self, name: str) -> Iterator[dict[str, Any]]:
+    def step(self, name: str) -> AbstractContextManager[dict[str, Any]]:
         """Announce and time a step; its details are gathered in the dict."""
-        self.progress(name)
-        details: dict[str, Any] = {}
-        start = time.perf_counter()
-        yield details
-        self.steps.append(Step(name, time.perf_counter() - start, details))
+        return timed_step(name, self.progress, self.steps)
 
     @functools.cached_property
     def known(self) -> Known:
