@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -17,7 +19,9 @@ def problem():
 def head_of(rows, labels, **settings):
     features = RandomFeatures(1, 6, 40)
     statistics = ridge_statistics(features, rows, one_hot(labels, labels.max() + 1))
-    return Head(features, statistics, **{"ridge": 1e-3, "weight": 5.0, "temperature": 0.5, **settings})
+    return Head.chosen(
+        features, statistics, **{"penalty": 1e-3, "weight": 5.0, "temperature": 0.5, **settings}
+    )
 
 
 def test_scores_tell_categories_apart(problem):
@@ -50,6 +54,89 @@ def test_it_round_trips_through_arrays(problem):
     head = head_of(*problem)
     again = Head.from_arrays(head.arrays())
     np.testing.assert_array_equal(again.scores(rows), head.scores(rows))
-    assert (again.ridge, again.weight, again.temperature) == (1e-3, 5.0, 0.5)
+    assert (again.penalty, again.weight, again.temperature) == (1e-3, 5.0, 0.5)
     assert Head.from_arrays({"other": rows}) is None
-    assert head.nbytes == 8 * (40 * 41 // 2 + 3 * 40 + 3)
+    assert head.nbytes == 8 * (40 * 41 // 2 + 3 * 40 + 3 + 3)
+    grown = head.extended(rows, one_hot(np.zeros(60, int), 1))
+    assert Head.from_arrays(grown.arrays()).weight == grown.weight != 5.0
+
+
+def test_arrays_of_release_0_1_give_the_answers_that_they_gave(problem):
+    rows, labels = problem
+    statistics = head_of(rows, labels).statistics
+    share = 0.01  # of the trace, which the penalty used to be
+    old = {
+        "head.gram": statistics.gram,
+        "head.sums": statistics.sums,
+        "head.row_weight": statistics.row_weight,
+        "head.settings": np.array([share, 5.0, 0.5]),
+        "head.features": np.array([1, 6, 40]),
+    }
+    head, phi = Head.from_arrays(old), RandomFeatures(1, 6, 40)(rows)
+    weight = 1 / np.bincount(labels)[labels]
+    gram = (phi.T * weight) @ phi
+    direct = np.linalg.solve(
+        gram + share * np.trace(gram) * np.eye(40), (phi.T * weight) @ one_hot(labels, 3)
+    )
+    density = np.random.default_rng(1).normal(size=(60, 3))
+    want = log_normalise(0.5 * density + 5.0 * phi @ direct)
+    np.testing.assert_allclose(head.log_probabilities(rows, density), want, atol=1e-8)
+
+
+def scattered(n_categories, seed=0, each=30, dim=30):
+    """Categories of one kind, in random directions."""
+    rng, labels = np.random.default_rng(seed), np.repeat(np.arange(n_categories), each)
+    means = 3 * rng.normal(size=(n_categories, dim))
+    draw = lambda: means[labels] + 2 * rng.normal(size=(len(labels), dim))  # noqa: E731
+    return draw(), draw(), labels
+
+
+def test_answers_stay_as_sure_as_they_are_right_when_categories_become_many():
+    rows, later, labels = scattered(60)
+    features, few = RandomFeatures(1, 30, 400), labels < 6
+    statistics = ridge_statistics(features, rows[few], one_hot(labels[few], 6))
+    head = Head.chosen(features, statistics, 0.05, weight=8.0, temperature=0.0)
+
+    def gap(head, rows, labels):
+        answers = np.exp(head.log_probabilities(rows, np.zeros((len(rows), len(head.statistics)))))
+        return (answers.argmax(axis=1) == labels).mean() - answers.max(axis=1).mean()
+
+    before = gap(head, later[few], labels[few])
+    grown = head.extended(rows[~few], one_hot(labels[~few] - 6, 54))
+    assert abs(gap(grown, later, labels) - before) < 0.1
+    as_chosen = replace(grown, margin=0.0)  # does not follow the number of categories
+    assert gap(as_chosen, later, labels) > 0.3
+
+
+def test_the_odds_of_a_mean_row_against_all_others_stay():
+    rows, _, labels = scattered(12)
+    features, few = RandomFeatures(1, 30, 400), labels < 4
+    head = Head.chosen(
+        features,
+        ridge_statistics(features, rows[few], one_hot(labels[few], 4)),
+        0.05,
+        weight=8.0,
+        temperature=0.0,
+    )
+    grown = head.extended(rows[~few], one_hot(labels[~few] - 4, 8))
+
+    def log_odds(head, n):
+        scores = np.stack([head.scores(rows[labels == k]).mean(axis=0) for k in range(n)])
+        own = np.diag(scores)
+        return head.weight * np.mean(own - (scores.sum(axis=1) - own) / (n - 1)) - np.log(n - 1)
+
+    assert log_odds(grown, 12) == pytest.approx(log_odds(head, 4), abs=1e-9)
+    assert grown.weight > head.weight == pytest.approx(8.0)
+
+
+def test_rows_that_are_added_to_every_category_leave_the_weight_alone(problem):
+    rows, labels = problem
+    head = head_of(rows, labels)
+    assert head.taught(rows, one_hot(labels, 3)).weight == pytest.approx(5.0, rel=1e-2)
+
+
+def test_two_categories_that_cannot_be_told_apart_keep_the_weight():
+    rows = np.ones((4, 6))
+    head = head_of(rows, np.array([0, 0, 1, 1]))
+    assert head.margin == pytest.approx(0, abs=1e-9)
+    assert head.weight == 5.0

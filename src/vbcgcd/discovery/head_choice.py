@@ -116,7 +116,7 @@ def choose_head(
     features = RandomFeatures(seed, reducer.n_components, options.head_features)
     reduced = reducer.transform(rows, dtype=options.classifier.dtype)
     statistics = ridge_statistics(features, reduced, one_hot(codes, int(codes.max()) + 1))
-    return Head(features, statistics, ridge, settings.weight, settings.temperature)
+    return Head.chosen(features, statistics, ridge * statistics.trace, settings.weight, settings.temperature)
 
 
 def choose_settings(opinions: Opinions, ridges: tuple[float, ...] = RIDGES) -> tuple[float, Settings] | None:
@@ -224,7 +224,7 @@ class _Trial:
     def _ridge_scores(self, inside: Array, belongs: Array, outside: Array) -> Array:
         features = RandomFeatures(self.seed, inside.shape[1], self.options.head_features)
         sums, phi = ridge_statistics(features, inside, belongs), features(outside)
-        return np.stack([phi @ ridge_weights(sums, ridge) for ridge in RIDGES])
+        return np.stack([phi @ ridge_weights(sums, ridge * sums.trace) for ridge in RIDGES])
 
     def _projection(self, rest: Array, known: Array, rng: np.random.Generator) -> Reducer:
         """Learned from the rows that are not left out, and from half of the categories."""
