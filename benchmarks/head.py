@@ -2,7 +2,7 @@
 
 VBCGCD_DATA=... python benchmarks/head.py --seeds 0 1 2 10 11 12          # plan b50t5, number given
 VBCGCD_DATA=... python benchmarks/head.py --plan b10t9 textoir50          # other plans, number given
-VBCGCD_DATA=... python benchmarks/head.py --head direction                # the other kind of head
+VBCGCD_DATA=... python benchmarks/head.py --head direction                # one kind of head only
 VBCGCD_DATA=... python benchmarks/head.py --uneven                        # the fixed uneven stream
 VBCGCD_DATA=... python benchmarks/head.py --features 500 1000 2000 3000   # how many features
 VBCGCD_DATA=... python benchmarks/head.py --kind fourier identity         # other features
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -28,6 +28,7 @@ from vbcgcd.study import Dataset
 from vbcgcd.study.named import PLAN_NAMES, named_plan
 from vbcgcd.study.plans import Plan
 from vbcgcd.study.scoring import FrozenMatch, outcome_of
+from vbcgcd.study.stability import ItemLog
 from vbcgcd.study.streams.scoring import calibration_error
 
 #: Spread of the frequencies of random Fourier features.
@@ -61,20 +62,26 @@ KINDS: dict[str, type[RandomFeatures]] = {"relu": RandomFeatures, "fourier": Fou
 
 
 class Answers(NamedTuple):
-    """Accuracy and calibration error on the test rows of all classes so far, and seconds to predict them."""
+    """Of the test rows of all classes so far: accuracy, calibration error, seconds, and which are right."""
 
     accuracy: float
     error: float
     seconds: float
+    right: np.ndarray
 
 
 class Measured(NamedTuple):
-    """A stream with the Gaussians alone and with the head, after `fit` and at the end, and its cost."""
+    """One reading of a stream: by the Gaussians alone, or with a head."""
 
-    fitted: tuple[Answers, Answers]
-    final: tuple[Answers, Answers]
+    accuracy: float
+    new: float
+    forgotten: float
+    error: float
+    fitted_error: float
+    kept: float
     fit_seconds: float
     session_seconds: float
+    predict_seconds: float
     nbytes: int
     settings: tuple[float, float]
 
@@ -84,40 +91,101 @@ def answers(model: Any, rows: np.ndarray, truth: np.ndarray, match: FrozenMatch)
     probability = model.predict_proba(rows)
     seconds = time.process_time() - start
     right = match.correct(model.classes_[probability.argmax(axis=1)], truth)
-    return Answers(float(right.mean()), calibration_error(probability.max(axis=1), right), seconds)
+    return Answers(float(right.mean()), calibration_error(probability.max(axis=1), right), seconds, right)
 
 
-def both(model: Any, *arguments: Any) -> tuple[Answers, Answers]:
-    """Answers of the Gaussians alone, and of the model as it is."""
-    knowledge, with_head = model.knowledge_, answers(model, *arguments)
-    model.knowledge_ = replace(knowledge, head=None)
-    alone = answers(model, *arguments)
-    model.knowledge_ = knowledge
-    return alone, with_head
+class Stream:
+    """A model on its way along a plan, with the Gaussians alone and with each kind of head.
+
+    The search for novel categories is the Gaussians': one stream serves all readings. The regression learns
+    from the sessions and travels with the model; the discriminant of directions follows from the posteriors.
+    """
+
+    def __init__(self, data: Dataset, plan: Plan, kinds: Sequence[str], **options: Any) -> None:
+        self.data, self.plan, self.kinds = data, plan, kinds
+        self.model = CategoryDiscoverer(**options)
+        self.match, self.logs = FrozenMatch(plan.labelled), {kind: ItemLog() for kind in ("alone", *kinds)}
+        self.heads: dict[str, Any] = {"alone": None}
+        self.seconds: dict[str, float] = {}
+
+    def fit(self) -> None:
+        """The base session, and the head of each kind."""
+        rows, labels = self.data.train_x[self.plan.base_rows], self.data.train_y[self.plan.base_rows]
+        start = time.process_time()
+        self.model.fit(rows, labels)
+        self.seconds["alone"] = time.process_time() - start
+        knowledge, codes = self.model.knowledge_, np.searchsorted(self.model.classes_, labels)
+        for kind in self.kinds:
+            start = time.process_time()
+            options = replace(self.model.options, head=kind)
+            self.heads[kind] = head_choice.choose_head(
+                rows.astype(np.float32), codes, knowledge.reducer, knowledge.prior, options
+            )
+            self.seconds[kind] = self.seconds["alone"] + time.process_time() - start
+        for kind in self.heads:
+            self.read_by(kind)
+            self.logs[kind].add(rows, self.model.predict(rows), codes, set(self.model.classes_.tolist()))
+        self.read_by("ridge" if "ridge" in self.kinds else "alone")
+
+    def read_by(self, kind: str) -> None:
+        """Let the model answer with one of the heads."""
+        self.model.knowledge_ = replace(self.model.knowledge_, head=self.heads[kind])
+
+    def discover(self, number_known: bool) -> float:
+        """All sessions; seconds of one."""
+        data, classes, spent = self.data, np.unique(self.data.train_y), 0.0
+        for session in self.plan.sessions:
+            rows, truth = data.train_x[session.rows], data.train_y[session.rows]
+            start = time.process_time()
+            record = self.model.discover(rows, n_novel=len(session.novel) if number_known else None)
+            spent += time.process_time() - start
+            outcome = outcome_of(record, self.model.classes_)
+            self.match.add(outcome.novel, outcome.labels_, truth, session.novel)
+            for log in self.logs.values():
+                known = set(self.model.classes_.tolist())
+                log.add(rows, outcome.labels_, np.searchsorted(classes, truth), known)
+        if "ridge" in self.kinds:
+            self.heads["ridge"] = self.model.knowledge_.head
+        return spent / len(self.plan.sessions)
+
+    def answers(self, t: int) -> dict[str, Answers]:
+        """What each reading says of the test rows of the classes up to session t."""
+        seen, found = np.isin(self.data.test_y, self.plan.known_before(t)), {}
+        for kind in self.heads:
+            self.read_by(kind)
+            found[kind] = answers(self.model, self.data.test_x[seen], self.data.test_y[seen], self.match)
+        self.read_by("ridge" if "ridge" in self.kinds else "alone")
+        return found
 
 
-def measure(data: Dataset, plan: Plan, *, number_known: bool, **options: Any) -> Measured:
-    model = CategoryDiscoverer(**options)
-    start = time.process_time()
-    model.fit(data.train_x[plan.base_rows], data.train_y[plan.base_rows])
-    fit_seconds = time.process_time() - start
-    match = FrozenMatch(plan.labelled)
-
-    def now(t: int) -> tuple[Answers, Answers]:
-        seen = np.isin(data.test_y, plan.known_before(t))
-        return both(model, data.test_x[seen], data.test_y[seen], match)
-
-    fitted, start = now(0), time.process_time()
-    for session in plan.sessions:
-        rows, truth = data.train_x[session.rows], data.train_y[session.rows]
-        record = model.discover(rows, n_novel=len(session.novel) if number_known else None)
-        outcome = outcome_of(record, model.classes_)
-        match.add(outcome.novel, outcome.labels_, truth, session.novel)
-    session_seconds = (time.process_time() - start) / len(plan.sessions)
-    head = model.knowledge_.head
-    settings = (0.0, 0.0) if head is None else (head.weight, head.temperature)
-    nbytes = 0 if head is None else head.nbytes
-    return Measured(fitted, now(len(plan.sessions)), fit_seconds, session_seconds, nbytes, settings)
+def measure(
+    data: Dataset, plan: Plan, kinds: Sequence[str], *, number_known: bool, **options: Any
+) -> dict[str, Measured]:
+    """The stream by the Gaussians alone and with each head."""
+    stream = Stream(data, plan, kinds, **options)
+    stream.fit()
+    fitted, session_seconds = stream.answers(0), stream.discover(number_known)
+    last = len(plan.sessions)
+    final, truth = stream.answers(last), data.test_y[np.isin(data.test_y, plan.known_before(last))]
+    novel, labelled = np.isin(truth, plan.sessions[-1].novel), np.isin(truth, plan.labelled)
+    found = {}
+    for kind, reading in final.items():
+        stream.read_by(kind)
+        head = stream.heads[kind]
+        found[kind] = Measured(
+            reading.accuracy,
+            float(reading.right[novel].mean()),
+            fitted[kind].accuracy - float(reading.right[labelled].mean()),
+            reading.error,
+            fitted[kind].error,
+            stream.logs[kind].judge(stream.model.predict).share,
+            stream.seconds[kind],
+            session_seconds,
+            reading.seconds,
+            0 if head is None else head.nbytes,
+            (0.0, 0.0) if head is None else (head.weight, head.temperature),
+        )
+    return found
 
 
 def gain(values: list[float]) -> str:
@@ -129,25 +197,31 @@ def gain(values: list[float]) -> str:
     return f"{points.mean():+.2f} ± {reach:.2f}"
 
 
-def row(name: str, runs: list[Measured]) -> tuple[str, ...]:
-    def mean(of: Callable[[Measured], float]) -> float:
-        return float(np.mean([of(run) for run in runs]))
+def row(name: str, alone: list[Measured], runs: list[Measured]) -> tuple[str, ...]:
+    def pair(field: str, digits: int, times: float = 1.0) -> str:
+        means = (times * float(np.mean([getattr(run, field) for run in part])) for part in (alone, runs))
+        return " ".join(f"{value:.{digits}f}" for value in means)
 
+    gains = [run.accuracy - other.accuracy for run, other in zip(runs, alone, strict=True)]
     return (
         name,
-        f"{100 * mean(lambda r: r.final[0].accuracy):.2f}",
-        f"{100 * mean(lambda r: r.final[1].accuracy):.2f}",
-        gain([r.final[1].accuracy - r.final[0].accuracy for r in runs]),
-        f"{100 * min(r.final[1].accuracy - r.final[0].accuracy for r in runs):+.2f}",
-        f"{mean(lambda r: r.final[0].error):.3f} {mean(lambda r: r.final[1].error):.3f}",
-        f"{mean(lambda r: r.fitted[0].error):.3f} {mean(lambda r: r.fitted[1].error):.3f}",
-        f"{mean(lambda r: r.fit_seconds):.1f} {mean(lambda r: r.session_seconds):.1f}",
-        f"{mean(lambda r: r.final[0].seconds):.2f} {mean(lambda r: r.final[1].seconds):.2f}",
-        f"{mean(lambda r: r.nbytes) / 1e6:.1f}",
+        pair("accuracy", 2, 100),
+        gain(gains),
+        f"{100 * min(gains):+.2f}",
+        pair("new", 1, 100),
+        pair("forgotten", 1, 100),
+        pair("error", 3),
+        pair("fitted_error", 3),
+        pair("kept", 1, 100),
+        pair("fit_seconds", 1),
+        pair("predict_seconds", 2),
+        f"{np.mean([run.nbytes for run in runs]) / 1e6:.1f}",
     )
 
 
-COLUMNS = ("", "All", "+ head", "gain", "least", "ECE", "after fit", "fit, session", "predict", "MB")
+COLUMNS = (
+    "", "All", "gain", "least", "New", "M_f", "ECE", "after fit", "ids kept", "fit s", "predict s", "MB",
+)  # fmt: skip
 WIDTH = 150
 
 
@@ -157,7 +231,7 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", default=[], help="parts of file names; by default all files")
     parser.add_argument("--features", type=int, nargs="*", default=[3000])
     parser.add_argument("--kind", nargs="*", choices=KINDS, default=["relu"])
-    parser.add_argument("--head", choices=("ridge", "direction"), default="ridge")
+    parser.add_argument("--head", nargs="*", choices=("ridge", "direction"), default=["ridge", "direction"])
     parser.add_argument("--plan", nargs="*", choices=PLAN_NAMES, default=["b50t5"], help="number given")
     parser.add_argument("--uneven", action="store_true", help="the fixed uneven stream, number not told")
     options = parser.parse_args()
@@ -166,25 +240,30 @@ def main() -> None:
 
 
 def measure_plan(plan_name: str, options: argparse.Namespace) -> None:
-    """Measure and print what the head gains in one plan."""
+    """Measure and print what heads gain in one plan."""
     rows = []
     for name, data in datasets(options.data).items():
         for kind in options.kind:
             head_choice.RandomFeatures = KINDS[kind]  # type: ignore[misc]
             for size in options.features:
-                runs = []
+                runs: dict[str, list[Measured]] = {}
                 for seed in options.seeds:
                     plan = named_plan(plan_name, data.train_y, dataset=data.name, seed=seed)
-                    chosen_head = {"head": options.head, "head_features": size}
-                    runs.append(measure(data, plan, number_known=not options.uneven, **chosen_head))
-                    chosen = " ".join(f"{value:.3g}" for value in runs[-1].settings)
-                    label = options.head if options.head == "direction" else f"{size} {kind}"
-                    console.print("  ".join(row(f"{name} {label}", runs[-1:])), chosen, style="dim")
-                rows.append(row(f"{name.partition('-')[0]} {label}", runs))
+                    number_known = not options.uneven
+                    one = measure(data, plan, options.head, number_known=number_known, head_features=size)
+                    for head, reading in one.items():
+                        runs.setdefault(head, []).append(reading)
+                    for head in options.head:
+                        label = f"{name.partition('-')[0]} {plan_name} {seed} {head}"
+                        chosen = " ".join(f"{value:.3g}" for value in one[head].settings)
+                        console.print(*row(label, [one["alone"]], [one[head]]), chosen, style="dim")
+                for head in options.head:
+                    label = head if head == "direction" else f"{head}, {size} {kind}"
+                    rows.append(row(f"{name.partition('-')[0]} {label}", runs["alone"], runs[head]))
     console.width = WIDTH
     number = "number not given" if options.uneven else "number given"
     table(f"Plan {plan_name}, {number}, seeds {' '.join(map(str, options.seeds))}", COLUMNS, rows)
-    console.print("Pairs: without and with the head. CPU seconds; 'fit, session' are with it.", style="dim")
+    console.print("Pairs: without and with the head. CPU seconds; sessions are the same.", style="dim")
 
 
 if __name__ == "__main__":
