@@ -1,6 +1,7 @@
 """The judge of novel categories: its weights, fitted anew, and how they do on a dataset that was left out.
 
 VBCGCD_DATA=... python benchmarks/judge.py --seeds 2
+VBCGCD_DATA=... python benchmarks/judge.py --separator --data esc50 stackoverflow clinc    # another witness
 
 Candidates are all categories that a session weighs on its way to its answer. A candidate is right if its
 largest class is a novel one and no other candidate holds more rows of it. Earlier sessions have taught what
@@ -8,6 +9,9 @@ they should have, so that mistakes do not pile up; in every other session of one
 ones come back. The weights in `vbcgcd.discovery.worth` are those of two seeds, rounded; two that keep even
 categories whole (size and late, both "even") were raised by hand, and so was that of the share of rows that
 others would take, to the 1 that it has in theory.
+
+With ``--separator`` the judge is also asked with one more witness: how well a linear separator, without each
+row in turn, tells a candidate from the nearest other one.
 
 Reliability is judged on whole streams, where mistakes do pile up: a category that was kept is right if it
 hits a class.
@@ -75,6 +79,8 @@ COLUMNS = (
     "labelled",
     "nearness",
 )
+#: The witness of ``--separator``, and the ridge of its regression as a share of the mean squared length.
+WITNESS, RIDGE = "separated", 0.1
 #: Streams on which reliability is judged.
 STREAM_NAMES = ("uneven", "stream", "stream-even")
 
@@ -103,7 +109,10 @@ class Observed(CountProblem):
 
 
 class Candidates(NamedTuple):
-    """What the judge weighs (M, 9), whether each is right, and the weight of each: sessions count alike."""
+    """What the judge weighs (M, 10), the further witness last; whether each is right; and its weight.
+
+    Sessions count alike.
+    """
 
     evidence: np.ndarray
     right: np.ndarray
@@ -151,12 +160,39 @@ def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None
         taken = evidence.taken * np.log(evidence.chance)
         near = (evidence.log_apart, evidence.log_labelled, evidence.log_nearness)
         columns = (evidence.worth, taken, size * (1 - uneven), size * uneven, evidence.late, late, *near)
+        columns = (*columns, separation(here.rows, labels, len(evidence.worth)))
         weighed.append(np.column_stack(columns)[judged])
         right.append((first & (largest >= len(knowledge.posterior)))[judged])
     if not weighed or not sum(map(len, weighed)):
         return None
     evidence, right = np.concatenate(weighed), np.concatenate(right)
     return Candidates(evidence, right, np.full(len(right), 1 / np.sqrt(len(right))))
+
+
+def separation(rows: np.ndarray, labels: np.ndarray, number: int) -> np.ndarray:
+    """Mean left-out score of a candidate's rows, 1 for its own side and -1 for the nearest other's (K,)."""
+    members = [np.flatnonzero(labels == k) for k in range(number)]
+    present = [k for k in range(number) if len(members[k])]
+    means = np.stack([rows[members[k]].mean(axis=0) for k in present]) if present else np.empty((0, 1))
+    gaps = ((means[:, None] - means[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(gaps, np.inf)
+    found = np.ones(number)
+    for i, k in enumerate(present if len(present) > 1 else []):
+        found[k] = _left_out_margin(rows[members[k]], rows[members[present[int(gaps[i].argmin())]]])
+    return found
+
+
+def _left_out_margin(own: np.ndarray, other: np.ndarray) -> float:
+    """Mean score of ``own`` in a ridge regression of sides of equal weight, each row left out in turn."""
+    z = np.concatenate([own, other]).astype(np.float64)
+    z /= np.linalg.norm(z, axis=1, keepdims=True)
+    side = np.repeat([1.0, -1.0], [len(own), len(other)])
+    root = np.sqrt(np.where(side > 0, 0.5 / len(own), 0.5 / len(other)))
+    z = np.column_stack([z, np.ones(len(z))]) * root[:, None]
+    kernel = z @ z.T + RIDGE * np.trace(z @ z.T) / len(z) * np.eye(len(z))
+    inverse = np.linalg.inv(kernel)
+    left_out = root * side - (inverse @ (root * side)) / np.diag(inverse)
+    return float(np.mean((left_out / root)[: len(own)]))
 
 
 def kept(data: Dataset, shape: str, seed: int) -> Candidates | None:
@@ -215,16 +251,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--first-seed", type=int, default=0)
+    parser.add_argument("--data", nargs="*", default=[], help="parts of file names; by default all files")
+    parser.add_argument("--separator", action="store_true", help="candidates alone, with a further witness")
     options = parser.parse_args()
     seeds = range(options.first_seed, options.first_seed + options.seeds)
     weighed: dict[str, Candidates] = {}
     kept_ones: dict[str, Candidates] = {}
-    for name, data in datasets([]).items():
+    for name, data in datasets(options.data).items():
         shapes = shapes_of(len(np.unique(data.train_y)))
         runs = (session for shape in shapes for seed in seeds for session in sessions(data, shape, seed))
         weighed[name] = together(candidates(*session) for session in runs)
+        if options.separator:
+            continue
         kept_ones[name] = together(kept(data, shape, seed) for shape in STREAM_NAMES for seed in seeds)
-    left_out(weighed, "A judge of candidates", COLUMNS)
+    usual = {name: part._replace(evidence=part.evidence[:, : len(COLUMNS)]) for name, part in weighed.items()}
+    left_out(usual, "A judge of candidates", COLUMNS)
+    if options.separator:
+        left_out(weighed, "With the separator", (*COLUMNS, WITNESS))
+        alone = {name: part._replace(evidence=part.evidence[:, -1:]) for name, part in weighed.items()}
+        left_out(alone, "The separator alone", (WITNESS,))
+        return
     left_out(kept_ones, "Reliability", ("judge", "clearness"))
 
 
