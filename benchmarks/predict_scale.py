@@ -4,6 +4,10 @@ All is measured on one thread, in turns in the same run. Real rows first, then c
 CLINC150 (see synthetic.py). 10,000 categories take 4 GB.
 
 VBCGCD_DATA=... python benchmarks/predict_scale.py [most categories] [--plot FILE]
+VBCGCD_DATA=... python benchmarks/predict_scale.py --agreement [--seeds 0 1 2] [--datasets ESC-50]
+
+With --agreement nothing but the agreement is measured, and on other draws: each seed labels half of the
+categories, and half of their rows or twenty of each.
 """
 
 from __future__ import annotations
@@ -48,36 +52,75 @@ def real_rows(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         )
 
 
+def real_labels(name: str) -> np.ndarray:
+    """Categories of the test rows."""
+    with np.load(data_folder() / FILES[name]) as file:
+        return file["test_y"].astype(int)
+
+
+def compared(model: CategoryDiscoverer, test: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Whether a list of so many gives each row the category of all densities, and whether that is proven."""
+    knowledge = model.knowledge_
+    reduced, rule = knowledge.reduced(test), replace(knowledge.classifier, shortlist=size)
+    exact = replace(rule, shortlist=None).predict(reduced, knowledge.posterior)
+    proven = top_categories(reduced, knowledge.posterior, rule, 1, certify=True).certain
+    return rule.predict(reduced, knowledge.posterior) == exact, proven
+
+
+def twenty_each(labels: np.ndarray, order: np.ndarray) -> np.ndarray:
+    """The first rows of each category in this order."""
+    return np.concatenate([order[labels[order] == c][:ROWS_EACH] for c in np.unique(labels[order])])
+
+
 def agreement() -> None:
     """On all four datasets, with all labelled rows and with twenty of each category."""
     lines = []
     for name in FILES:
         rows, labels, test = real_rows(name)
-        order = np.random.default_rng(0).permutation(len(rows))
-        few = np.concatenate([order[labels[order] == c][:ROWS_EACH] for c in np.unique(labels)])
+        few = twenty_each(labels, np.random.default_rng(0).permutation(len(rows)))
         for words, chosen in (("all", slice(None)), (str(ROWS_EACH), few)):
             model = CategoryDiscoverer(count="evidence").fit(rows[chosen], labels[chosen])
-            knowledge = model.knowledge_
-            reduced, rule = knowledge.reduced(test), knowledge.classifier
-            exact = replace(rule, shortlist=None).predict(reduced, knowledge.posterior)
             for size in (48, 16) if len(model.classes_) < 48 else (48,):
-                answer = replace(rule, shortlist=size).predict(reduced, knowledge.posterior)
-                proven = top_categories(
-                    reduced, knowledge.posterior, replace(rule, shortlist=size), 1, certify=True
-                ).certain
-                lines.append(
-                    (
-                        name,
-                        words,
-                        len(model.classes_),
-                        size,
-                        f"{100 * np.mean(answer == exact):.2f}",
-                        f"{100 * np.mean(proven):.1f}",
-                    )
-                )
+                same, proven = compared(model, test, size)
+                lines.append((name, words, len(model.classes_), size, *percent(same), *percent(proven, 1)))
     table(
         "Rows with the same category by short-list and by all densities",
         ("dataset", "rows of each", "categories", "short-list", "the same, %", "proven, %"),
+        lines,
+    )
+
+
+def percent(values: np.ndarray, digits: int = 2) -> tuple[str]:
+    return (f"{100 * np.mean(values):.{digits}f}",)
+
+
+def usual_list(n_categories: int) -> int:
+    """The list of 48, or a shorter one that leaves something out."""
+    return 48 if n_categories > 48 else 16 if n_categories > 16 else n_categories // 2
+
+
+def agreement_over(seeds: list[int], datasets: list[str]) -> None:
+    """With half of the categories labelled, drawn anew by each seed, as their rows are."""
+    lines = []
+    for name in datasets:
+        rows, labels, test = real_rows(name)
+        truth = real_labels(name)
+        for seed in seeds:
+            rng = np.random.default_rng([seed, 1])
+            categories = rng.permutation(np.unique(labels))
+            known = categories[: len(categories) // 2]
+            order = rng.permutation(np.flatnonzero(np.isin(labels, known)))
+            drawn = {"half": order[: len(order) // 2], str(ROWS_EACH): twenty_each(labels, order)}
+            familiar = np.isin(truth, known)
+            for words, chosen in drawn.items():
+                model = CategoryDiscoverer(count="evidence").fit(rows[chosen], labels[chosen])
+                size = usual_list(len(model.classes_))
+                same, proven = compared(model, test, size)
+                shares = (*percent(same[familiar]), *percent(same[~familiar]), *percent(proven, 1))
+                lines.append((name, seed, words, len(model.classes_), size, *shares))
+    table(
+        "Rows with the same category by short-list and by all densities, half of the categories labelled",
+        ("dataset", "seed", "rows", "categories", "list", "labelled, %", "others, %", "proven, %"),
         lines,
     )
 
@@ -192,7 +235,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("most", nargs="?", type=int, default=SIZES[-1])
     parser.add_argument("--plot", type=Path)
+    parser.add_argument("--agreement", action="store_true", help="measure nothing else, on draws by --seeds")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[0, 1, 2])
+    parser.add_argument("--datasets", nargs="+", choices=FILES, default=list(FILES))
     options = parser.parse_args()
+    if options.agreement:
+        with threadpool_limits(1):
+            agreement_over(options.seeds, options.datasets)
+        return
     with threadpool_limits(1):
         agreement()
         against_qda()

@@ -1,9 +1,12 @@
+from dataclasses import asdict, fields
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vbcgcd import InputError
 from vbcgcd.cli.settings import look_up, merge_settings, parse_value
+from vbcgcd.discovery.options import Options
 from vbcgcd.workspace import Workspace
 
 CONFIG = {"model": {"count": "silhouette"}, "sample": 200, "embedder": None}
@@ -97,3 +100,22 @@ def test_settings_are_shown_and_changed(run, run_json, animals):
     commits = len(run_json("sessions", "--all")["commands"])
     assert "is already" in run("config", "sample", 50).output
     assert len(run_json("sessions", "--all")["commands"]) == commits
+
+
+def test_options_of_the_model_are_listed(run, run_json, animals):
+    listed = run_json("config", "model")["options"]
+    assert [row["option"] for row in listed] == [option.name for option in fields(Options)]
+    chosen = {row["option"]: row["value"] for row in listed if row["set"]}
+    assert chosen == {"count": "evidence", "n_components": 6, "prior_strength": 20}
+    assert {row["option"]: row["default"] for row in listed} == asdict(Options())
+    assert all(row["value"] == row["default"] for row in listed if not row["set"])
+    first = run("config", "model").stdout.splitlines()[2]
+    assert first.split(maxsplit=3)[:3] == ["n_components", "6", "384"]
+
+
+def test_a_device_that_is_not_here_is_refused(run, animals):
+    error = run("config", "model.device", "abacus", code=2).stderr
+    assert error.count("\n") == 1
+    assert "device 'abacus' is not available on this machine; use 'auto', 'cpu'" in error
+    assert run("config", "model.device").stdout == "null\n"
+    assert 'model.device is now "auto"' in run("config", "model.device", "auto").output

@@ -1,4 +1,4 @@
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -92,12 +92,16 @@ def test_a_model_with_a_covariance_that_was_removed_is_refused_by_name(fitted, t
 
 
 def test_a_model_whose_device_is_not_here_computes_with_numpy(small, tmp_path):
-    model = CategoryDiscoverer(n_components=3, device="abacus").fit(small.rows, small.labels)
-    model.save(tmp_path / "m")
+    model = CategoryDiscoverer(n_components=3).fit(small.rows, small.labels)
+    known = model.knowledge_
+    model.knowledge_ = replace(known, classifier=replace(known.classifier, device="abacus"))
+    model.set_params(device="abacus").save(tmp_path / "m")
     with pytest.warns(UserWarning, match="device 'abacus', which is not available here"):
         loaded = CategoryDiscoverer.load(tmp_path / "m")
     plain = CategoryDiscoverer(n_components=3).fit(small.rows, small.labels)
     np.testing.assert_array_equal(loaded.predict_proba(small.batch), plain.predict_proba(small.batch))
+    found, expected = (m.discover(small.batch, n_novel=2).labels_ for m in (loaded, plain))
+    np.testing.assert_array_equal(found, expected)
 
 
 @pytest.mark.parametrize(("whiten", "expected"), [(True, "auto"), (False, None)])

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from vbcgcd.discovery.options import Options
 from vbcgcd.record import SessionRecord
 from vbcgcd.show import sessions as show
 from vbcgcd.workspace import CategoryInfo, CommandInfo, UndoResult
@@ -216,3 +217,19 @@ def test_every_step_of_a_session_has_a_name_for_people():
 
 def test_where_a_workspace_was_created():
     assert "here/[x]" in text(show.creation(Path("here/[x]")))
+
+
+def test_options_of_the_model_fit_eighty_columns_uncut():
+    defaults = dataclasses.asdict(Options())
+    assert list(show.OPTIONS) == list(defaults)
+    rows = [
+        {"option": name, "value": value, "default": value, "set": False, "meaning": show.OPTIONS[name]}
+        for name, value in defaults.items()
+    ]
+    rows[0] |= {"value": 64, "set": True}
+    page = lines(show.options(rows), width=80)
+    assert max(map(len, page)) <= 80
+    assert len(page) == len(rows) + 2
+    assert page[2].split(maxsplit=3) == ["n_components", "64", "384", show.OPTIONS["n_components"]]
+    for row, line in zip(rows, page[2:], strict=True):
+        assert line.endswith(row["meaning"])

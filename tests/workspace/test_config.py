@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.errors import InputError
-from vbcgcd.workspace.config import DEFAULTS, check_config
+from vbcgcd.workspace.config import DEFAULTS, check_config, check_device
 
 
 def test_defaults_are_valid():
@@ -40,3 +40,13 @@ def test_what_was_learned_fixes_some_settings():
         check_config({"model": {}}, learned=True)
     assert caught.value.option == "model"
     assert check_config({"reject": 0.05}, learned=True) == {"reject": 0.05}
+
+
+def test_a_device_is_looked_for_only_where_it_is_newly_chosen():
+    check_device({}, {"device": "abacus"})
+    check_device({"device": "auto"}, {})
+    check_device({"device": "abacus", "covariance": "diagonal"}, {"device": "abacus"})
+    with pytest.raises(InputError, match="abacus") as caught:
+        check_device({"device": "abacus"}, {"device": "cpu"})
+    assert caught.value.option == "device"
+    assert check_config({"model": {"device": "abacus"}})  # as an imported workspace may have it

@@ -28,6 +28,7 @@ from vbcgcd.bayes.linalg import cholesky_upper, solve_lower, unpack_upper
 from vbcgcd.bayes.posterior import Prior
 from vbcgcd.bayes.statistics import Statistics
 from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.devices import HeldRows
 from vbcgcd.errors import NumericalError
 
 Array = NDArray[Any]
@@ -118,7 +119,7 @@ class Others(NamedTuple):
     own: Array
 
 
-def others_of_each_row(rows: Array, weight: Array) -> Others:
+def others_of_each_row(rows: Array, weight: Array, held: HeldRows | None = None) -> Others:
     """Product of each row with the sum of the others, squared length of that sum, and of the row (N, 1).
 
     Parameters
@@ -126,7 +127,11 @@ def others_of_each_row(rows: Array, weight: Array) -> Others:
     rows : array (N, D)
     weight : array (N, K)
         Weight of each row in each cluster.
+    held : HeldRows, optional
+        The same rows on a device, which computes.
     """
+    if held is not None:
+        return Others(*held.others_of_each_row(weight))
     sums = weight.T @ rows
     own = np.einsum("nd,nd->n", rows, rows)[:, None]
     product = rows @ sums.T

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes.structures import CovarianceStructure, Structure, structure_of
 from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.devices import on_device, resolve
 from vbcgcd.errors import InputError
 
 Array = NDArray[Any]
@@ -183,6 +184,7 @@ def statistics_by_label(
     weight: Array | None = None,
     structure: Structure = "full",
     chunk_rows: int = CHUNK_ROWS,
+    device: str | None = None,
 ) -> Statistics:
     """Sufficient statistics of each category from rows and their labels.
 
@@ -198,6 +200,8 @@ def statistics_by_label(
         Which covariances are kept.
     chunk_rows : int
         Rows held in float64 at a time.
+    device : str, optional
+        Where full covariances are summed; see `vbcgcd.devices.resolve`.
 
     Returns
     -------
@@ -210,10 +214,8 @@ def statistics_by_label(
     >>> statistics_by_label(np.array([[0.0], [2.0], [7.0]]), np.array([0, 0, -1]), 1).mean
     array([[1.]])
     """
-    parts = [
-        part for _, part in iter_label_statistics(rows, labels, n_categories, weight, structure, chunk_rows)
-    ]
-    return Statistics.concatenate(parts)
+    found = iter_label_statistics(rows, labels, n_categories, weight, structure, chunk_rows, device)
+    return Statistics.concatenate([part for _, part in found])
 
 
 def iter_label_statistics(
@@ -223,17 +225,19 @@ def iter_label_statistics(
     weight: Array | None = None,
     structure: Structure = "full",
     chunk_rows: int = CHUNK_ROWS,
+    device: str | None = None,
 ) -> Iterator[tuple[int, Statistics]]:
     """Statistics of each category in turn, as `statistics_by_label`, with only one in memory at a time."""
     if len(labels) and labels.max() >= n_categories:
         raise InputError(f"Labels must be below n_categories = {n_categories}, got {labels.max()}.")
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(n_categories + 1))
+    device = _device_for(structure, device)
 
     def of_category(k: int) -> tuple[int, Statistics]:
         members = order[bounds[k] : bounds[k + 1]]
         some = None if weight is None else weight[members]
-        return k, _one_category(rows, members, some, structure, chunk_rows)
+        return k, _one_category(rows, members, some, structure, chunk_rows, device)
 
     work = len(rows) / n_categories * structure_of(structure, rows.shape[1]).width
     yield from in_parallel(of_category, range(n_categories), work=work)
@@ -246,6 +250,7 @@ def statistics_by_responsibility(
     *,
     structure: Structure = "full",
     chunk_rows: int = CHUNK_ROWS,
+    device: str | None = None,
 ) -> Statistics:
     """Sufficient statistics of each category where each row belongs to category k with weight r_ik.
 
@@ -257,6 +262,8 @@ def statistics_by_responsibility(
         Which covariances are kept.
     chunk_rows : int
         Rows held in float64 at a time.
+    device : str, optional
+        Where full covariances are summed; see `vbcgcd.devices.resolve`.
 
     Examples
     --------
@@ -266,28 +273,46 @@ def statistics_by_responsibility(
     >>> statistics_by_responsibility(rows, np.array([[1.0, 0.0], [0.5, 0.5]])).count
     array([1.5, 0.5])
     """
+    device = _device_for(structure, device)
 
     def of_category(k: int) -> Statistics:
         members = np.flatnonzero(responsibility[:, k])
-        return _one_category(rows, members, responsibility[members, k], structure, chunk_rows)
+        return _one_category(rows, members, responsibility[members, k], structure, chunk_rows, device)
 
     n_categories = responsibility.shape[1]
     work = np.count_nonzero(responsibility) / n_categories * structure_of(structure, rows.shape[1]).width
     return Statistics.concatenate(list(in_parallel(of_category, range(n_categories), work=work)))
 
 
+def _device_for(structure: Structure, device: str | None) -> str | None:
+    """Where scatters of this structure are summed; None is NumPy."""
+    return resolve(device) if structure.partition(":")[0] == "full" else None
+
+
 def _one_category(
-    rows: Array, members: Array, weight: Array | None, structure: Structure, chunk_rows: int
+    rows: Array,
+    members: Array,
+    weight: Array | None,
+    structure: Structure,
+    chunk_rows: int,
+    device: str | None,
 ) -> Statistics:
     result = Statistics.empty(1, rows.shape[1], structure)
     for start in range(0, len(members), chunk_rows):
         chosen = members[start : start + chunk_rows]
-        block = rows[chosen].astype(np.float64)
-        part = _block_statistics(
-            block, None if weight is None else weight[start : start + chunk_rows], structure
-        )
+        some = None if weight is None else weight[start : start + chunk_rows]
+        if device is None:
+            part = _block_statistics(rows[chosen].astype(np.float64), some, structure)
+        else:
+            part = _block_statistics_on(device, rows[chosen], some, structure)
         result = part if start == 0 else result + part
     return result
+
+
+def _block_statistics_on(device: str, block: Array, weight: Array | None, structure: Structure) -> Statistics:
+    mean, scatter = on_device("moments", block, weight, device)
+    count = float(len(block)) if weight is None else float(weight.sum(dtype=np.float64))
+    return Statistics(np.array([count]), mean[None], scatter[None], structure)
 
 
 def _block_statistics(block: Array, weight: Array | None, structure: Structure) -> Statistics:

@@ -247,6 +247,17 @@ def _settings() -> Schema:
     return obj(tuple(DEFAULTS), **dict.fromkeys(DEFAULTS, ANYTHING))
 
 
+def _options() -> Schema:
+    option = obj(
+        option=TEXT,
+        value=described(ANYTHING, "In effect."),
+        default=ANYTHING,
+        set=described(FLAG, "Whether the settings say it."),
+        meaning=TEXT,
+    )
+    return obj(options=array(option))
+
+
 def _line() -> Schema:
     answer = _answer(references=False)
     answer["properties"]["line"] = described(WHOLE, "Number of the line, from 1.")
@@ -315,6 +326,7 @@ SCHEMAS: dict[str, Callable[[], Schema]] = {
     "undo": _ref(v.UndoResult),
     "redo": _ref(v.UndoResult),
     "config": _settings,
+    "config model": _options,
     "export": _ref(v.ExportResult),
     "import": _status,
     "relocate": lambda: obj(sources=array(ref(v.SourceInfo))),

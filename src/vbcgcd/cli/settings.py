@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -104,9 +105,16 @@ def config(
 ) -> None:
     """Show all settings, show one, or change one.
 
+    'vbcgcd config model' lists the options of the model. The first 'vbcgcd learn' fixes them, all but
+    model.device, which says where it computes.
+
     Example: vbcgcd config
 
     Example: vbcgcd config reject 0.05
+
+    Example: vbcgcd config model
+
+    Example: vbcgcd config model.device auto
 
     Example: vbcgcd config embedder_options.device cpu
     """
@@ -116,6 +124,11 @@ def config(
     before = here.config()
     if key is None:
         finish(before, as_json, lambda: show.settings(before), steps=["vbcgcd config SETTING VALUE"])
+        return
+    if value is None and key == "model":
+        rows, learned = model_options(before["model"]), here.snapshot().state.model is not None
+        steps = [] if learned else ["vbcgcd config model.OPTION VALUE"]
+        finish({"options": rows}, as_json, lambda: show.options(rows), steps=steps)
         return
     if value is None:
         print_json(look_up(before, key))
@@ -127,6 +140,24 @@ def config(
     now = one_line(json.dumps(look_up(after, key), ensure_ascii=False))
     verb = "is already" if same else "is now"
     finish(dict(after), as_json, lambda: Text(f"{one_line(key)} {verb} {now}."))
+
+
+def model_options(chosen: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Every option of the model with its value, its default, whether it is set, and one line of meaning."""
+    from vbcgcd.discovery.options import Options
+    from vbcgcd.show.sessions import OPTIONS
+
+    defaults = asdict(Options())
+    return [
+        {
+            "option": name,
+            "value": chosen.get(name, default),
+            "default": default,
+            "set": name in chosen,
+            "meaning": OPTIONS[name],
+        }
+        for name, default in defaults.items()
+    ]
 
 
 def parse_value(text: str) -> Any:

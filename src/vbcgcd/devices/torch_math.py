@@ -1,7 +1,9 @@
-"""Pure functions from NumPy arrays to NumPy arrays, computed by torch in single precision on a device."""
+"""Pure functions of NumPy arrays, computed by torch on a device, and rows that stay there for many steps."""
 
 from __future__ import annotations
 
+import functools
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ Array = NDArray[Any]
 #: Numbers of unpacked factors and of solved rows held on the device at a time.
 HELD = 2**26
 
-__all__ = ["choose", "distances", "first_gpu", "others_of_each_row", "scatters"]
+__all__ = ["Held", "choose", "distances", "first_gpu", "has_double", "hold", "moments"]
 
 
 def first_gpu() -> str | None:
@@ -26,16 +28,17 @@ def first_gpu() -> str | None:
 def choose(device: str) -> str:
     """The device, if torch has it here."""
     try:
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError):  # an assertion where torch was built without CUDA
+        names = "'auto', 'cpu'" if first_gpu() is None else "'auto', 'cpu', 'cuda'"
         raise InputError(
-            f"device {device!r} is not available on this machine; use 'auto', 'cpu' or None.", option="device"
+            f"device {device[:40]!r} is not available on this machine; use {names} or None.", option="device"
         ) from None
     return device
 
 
 def distances(rows: Array, means: Array, factors: Array, device: str) -> Array:
-    """Squared distances (z - m)^T Psi^-1 (z - m), float64 array (N, K).
+    """Squared distances (z - m)^T Psi^-1 (z - m), in single precision; float64 array (N, K).
 
     Parameters
     ----------
@@ -60,30 +63,72 @@ def distances(rows: Array, means: Array, factors: Array, device: str) -> Array:
     return out
 
 
-def scatters(rows: Array, labels: Array, n_categories: int, device: str) -> tuple[Array, Array, Array]:
-    """Counts (K,), means (K, D) and packed lower triangles of scatters (K, W) of labelled rows, float64."""
-    z, codes = _to(rows, device), torch.as_tensor(labels, device=device)
-    dim = rows.shape[1]
-    place = torch.tril_indices(dim, dim, device=device)
-    count = np.bincount(labels, minlength=n_categories).astype(np.float64)
-    mean, scatter = np.zeros((n_categories, dim)), np.zeros((n_categories, dim * (dim + 1) // 2))
-    for k in np.flatnonzero(count):
-        own = z[codes == int(k)]
-        centre = own.double().mean(dim=0)
-        centred = own - centre.float()
-        mean[k] = centre.cpu().numpy()
-        scatter[k] = (centred.T @ centred)[place[0], place[1]].double().cpu().numpy()
-    return count, mean, scatter
+def moments(rows: Array, weight: Array | None, device: str) -> tuple[Array, Array]:
+    """Mean (D,) and packed lower triangle of the scatter (W,) of rows that may have weights, float64.
+
+    Sums are in double precision where the device has it.
+
+    Parameters
+    ----------
+    rows : array (N, D), N at least 1
+    weight : array (N,) or None
+        Not negative; where all are 0, so is the mean.
+    device : str
+    """
+    dtype = torch.float64 if has_double(device) else torch.float32
+    z = torch.as_tensor(np.ascontiguousarray(rows)).to(device, dtype)
+    if weight is None:
+        mean = z.mean(dim=0)
+        z = z - mean
+    else:
+        w = torch.as_tensor(np.ascontiguousarray(weight)).to(device, dtype)
+        mean = w @ z / w.sum().clamp(min=torch.finfo(dtype).tiny)
+        z = (z - mean) * w.sqrt()[:, None]
+    place = torch.tril_indices(z.shape[1], z.shape[1], device=device)
+    scatter = (z.T @ z)[place[0], place[1]]
+    return mean.cpu().numpy().astype(np.float64), scatter.cpu().numpy().astype(np.float64)
 
 
-def others_of_each_row(rows: Array, weight: Array, device: str) -> tuple[Array, Array, Array]:
-    """As `vbcgcd.bayes.leave_one_out.others_of_each_row`: what a step of a mixture spends its time on."""
-    z, w = _to(rows, device), _to(weight, device)
-    sums = w.T @ z
-    own = z.square().sum(dim=1, keepdim=True)
-    product = z @ sums.T
-    length = sums.square().sum(dim=1) - 2 * w * product + w.square() * own
-    return tuple(part.cpu().numpy() for part in (product - w * own, length, own))  # type: ignore[return-value]
+@functools.cache
+def has_double(device: str) -> bool:
+    """Whether the device computes in double precision."""
+    try:
+        torch.zeros(1, dtype=torch.float64, device=device)
+    except (RuntimeError, TypeError):  # that of Apple has a type error for it
+        return False
+    return True
+
+
+def hold(rows: Array, device: str) -> Held | None:
+    """Rows (N, D) moved to a device in their precision; None where it does not have that."""
+    if rows.dtype == np.float64 and not has_double(device):
+        return None
+    return Held(torch.as_tensor(np.ascontiguousarray(rows)).to(device))
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """See `vbcgcd.devices.HeldRows`."""
+
+    rows: torch.Tensor
+
+    @functools.cached_property
+    def own(self) -> torch.Tensor:
+        """Squared length of each row, tensor (N, 1)."""
+        return self.rows.square().sum(dim=1, keepdim=True)
+
+    def part(self, chosen: Array) -> Held:
+        """Some of the rows, which do not leave the device."""
+        return Held(self.rows[torch.as_tensor(chosen, device=self.rows.device)])
+
+    def others_of_each_row(self, weight: Array) -> tuple[Array, Array, Array]:
+        """As `vbcgcd.bayes.leave_one_out.others_of_each_row`: what a step of a mixture spends its time on."""
+        z, own = self.rows, self.own
+        w = torch.as_tensor(np.ascontiguousarray(weight)).to(z)
+        sums = w.T @ z
+        product = z @ sums.T
+        length = sums.square().sum(dim=1) - 2 * w * product + w.square() * own
+        return (product - w * own).cpu().numpy(), length.cpu().numpy(), own.cpu().numpy()
 
 
 def _to(array: Array, device: str) -> torch.Tensor:

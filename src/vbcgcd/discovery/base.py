@@ -24,6 +24,7 @@ from vbcgcd.bayes.calibration import calibrate_strength, left_out_temperature, t
 from vbcgcd.bayes.leave_one_out import LeftOut
 from vbcgcd.bayes.statistics import iter_label_statistics
 from vbcgcd.bayes.threads import in_parallel, one_thread
+from vbcgcd.devices import resolve
 from vbcgcd.discovery.calibrate import (
     CalibratedGeometry,
     LeftOutSimilarity,
@@ -83,6 +84,7 @@ def learn_base(rows: Array, codes: Array, options: Options, weight: Array | None
     -------
     Knowledge
     """
+    resolve(options.device)  # one that is not here fails before the work
     return _Base(rows, codes, _reducer(rows, codes, options, weight), options, weight).knowledge()
 
 
@@ -194,7 +196,8 @@ class _Base:
     def _price(self, geometry: Geometry) -> CategoryPrice | None:
         if self.options.count != "rehearsal":
             return None  # nothing will use it
-        return rehearse(self.rows, self.codes, self.reducer, geometry, self.options.generator(0, 4))
+        rng = self.options.generator(0, 4)
+        return rehearse(self.rows, self.codes, self.reducer, geometry, rng, self.options.device)
 
     def _kept_statistics(self) -> Statistics | None:
         """Statistics of all categories, or None where they would take too much memory at once."""
@@ -217,7 +220,10 @@ class _Base:
             block = self.reducer.transform(self.rows[members], dtype=self.options.classifier.dtype)
             within = codes[members] - first
             some = None if self.weight is None else self.weight[members]
-            for k, part in iter_label_statistics(block, within, last - first, some, structure=structure):
+            parts = iter_label_statistics(
+                block, within, last - first, some, structure=structure, device=self.options.device
+            )
+            for k, part in parts:
                 yield first + k, part
             first = last
 

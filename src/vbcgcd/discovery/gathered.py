@@ -23,6 +23,7 @@ from vbcgcd.bayes import (
     structure_of,
 )
 from vbcgcd.bayes.threads import one_thread
+from vbcgcd.devices import resolve
 from vbcgcd.discovery.base import _Base, _reducer
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.knowledge import Knowledge
@@ -136,7 +137,8 @@ class RowSums:
 
 
 def check_options(options: Options) -> None:
-    """Raise for options that need all rows at once."""
+    """Raise for options that need all rows at once, and for a device that is not here."""
+    resolve(options.device)
     if options.head is not None:
         raise InputError("A head learns from all rows at once; use head=None with an engine.", option="head")
     if options.inference == "svi":
@@ -266,7 +268,7 @@ class _Gathered(_Base):
         if self.options.count != "rehearsal":
             return None
         rng = self.options.generator(0, 4)
-        return rehearse(self.rows, self._present(), self.reducer, geometry, rng)
+        return rehearse(self.rows, self._present(), self.reducer, geometry, rng, self.options.device)
 
     def _split_temperature(self, prior: Prior) -> float:
         own = _Base(self.rows, self._present(), self.reducer, self.options)

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from vbcgcd.bayes.leave_one_out import others_of_each_row
 from vbcgcd.bayes.threads import one_thread
+from vbcgcd.devices import HeldRows
 
 Array = NDArray[Any]
 
@@ -126,7 +127,9 @@ class Geometry:
             return np.asarray(self.sharpness * np.sqrt(self.within or 1.0) * (1 - both))
         return np.asarray(-self.sharpness * both)
 
-    def left_out_similarity(self, rows: Array, weight: Array, *, corrected: bool = False) -> Array:
+    def left_out_similarity(
+        self, rows: Array, weight: Array, *, corrected: bool = False, held: HeldRows | None = None
+    ) -> Array:
         """Similarity of each row to the weighted mean of the *other* rows in each cluster, array (N, K).
 
         Parameters
@@ -136,8 +139,10 @@ class Geometry:
             Weight of each row in each cluster.
         corrected : bool
             Whether it is `corrected` for the number of other rows.
+        held : HeldRows, optional
+            The same rows on a device, which computes their products.
         """
-        product, length, own = others_of_each_row(rows, weight)
+        product, length, own = others_of_each_row(rows, weight, held)
         others = weight.sum(axis=0) - weight
         return self.to_others(product, length, own, others, corrected=corrected)
 

@@ -208,7 +208,9 @@ class _Trial:
         inside, outside = (reducer.transform(self.rows[part], dtype=dtype) for part in (rest, left_out))
         prior = _resized(self.prior, reducer.n_components)
         within = np.searchsorted(known, codes[rest])
-        fitted = iter_label_statistics(inside, within, len(known), structure=prior.structure)
+        fitted = iter_label_statistics(
+            inside, within, len(known), structure=prior.structure, device=self.options.device
+        )
         posterior = posterior_from_parts(prior, fitted, len(known), dtype=dtype)
         density = np.full((len(left_out), n_categories), -np.inf)
         density[:, known] = self.options.classifier.log_density(outside, posterior)

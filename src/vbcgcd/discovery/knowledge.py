@@ -202,7 +202,12 @@ class Knowledge:
             return self
         part = np.where(codes >= 0, np.searchsorted(touched, codes), -1)
         extra = statistics_by_label(
-            reduced, part, len(touched), weight=weight, structure=self.prior.structure
+            reduced,
+            part,
+            len(touched),
+            weight=weight,
+            structure=self.prior.structure,
+            device=self.classifier.device,
         )
         before = recover_statistics(self.prior, self.posterior.take(touched))
         head = self.head
@@ -249,7 +254,12 @@ def learn_more(
         return knowledge
     part = np.where(codes >= n_known, codes - n_known, -1)
     statistics = statistics_by_label(
-        reduced, part, n_novel, weight=weight, structure=knowledge.prior.structure
+        reduced,
+        part,
+        n_novel,
+        weight=weight,
+        structure=knowledge.prior.structure,
+        device=knowledge.classifier.device,
     )
     head = knowledge.head
     if head is not None:

@@ -302,7 +302,7 @@ def _explained(here: SessionRows, discovery: Discovery) -> tuple[Array, Array]:
     best = mixture.best_known
     if weight.shape[1]:
         similarity = novelty.geometry.left_out_similarity(
-            mixture.rows, weight.astype(np.float32), corrected=True
+            mixture.rows, weight.astype(np.float32), corrected=True, held=mixture.held
         )
         best = np.maximum(best, similarity.max(axis=1))
     return best, 1 - novelty.p_value(best)

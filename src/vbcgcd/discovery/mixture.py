@@ -19,6 +19,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from vbcgcd.devices import HeldRows, hold
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.known_side import KnownSide, log_sum_exp
 
@@ -85,6 +86,8 @@ class Mixture:
     corrects : bool
         Whether similarities to novel categories allow for the noise of means of few rows, as those to known
         ones do; see `corrected`.
+    held : HeldRows, optional
+        The prepared rows on a device, where the products of each step are computed; NumPy without it.
     """
 
     geometry: Geometry
@@ -94,6 +97,7 @@ class Mixture:
     size_spread: float
     sharpness: np.float32
     corrects: bool = False
+    held: HeldRows | None = None
 
     #: Whether searches are to take less trouble, for many rows and categories.
     quick: ClassVar[bool] = False
@@ -108,6 +112,7 @@ class Mixture:
         counts: Array | None = None,
         weight: Array | None = None,
         size_spread: float = 0.0,
+        device: str | None = None,
     ) -> Mixture:
         """The mixture of reduced embeddings (N, D) and known means (Kk, D) at the calibrated sharpness.
 
@@ -121,6 +126,8 @@ class Mixture:
             Weight of each row.
         size_spread : float
             See above.
+        device : str, optional
+            See `vbcgcd.devices.resolve`.
         """
         prepared = geometry.prepared(rows)
         return cls(
@@ -130,6 +137,7 @@ class Mixture:
             np.ones(len(rows), np.float32) if weight is None else weight.astype(np.float32),
             size_spread,
             np.float32(geometry.sharpness),
+            held=hold(prepared, device),
         )
 
     def at(self, sharpness: float) -> Mixture:
@@ -148,12 +156,13 @@ class Mixture:
     def left_out_similarity(self, responsibility: Array) -> Array:
         """Similarity of each row to the novel categories without it, array (N, K)."""
         weight = responsibility * self.weight[:, None]
-        return self.geometry.left_out_similarity(self.rows, weight, corrected=self.corrects)
+        return self.geometry.left_out_similarity(self.rows, weight, corrected=self.corrects, held=self.held)
 
     def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
         """Some of the rows; categories with these similarities (N, K) are known as well."""
         known = self.known_side.part(rows, similarity)
-        return replace(self, rows=known.rows, known_side=known, weight=self.weight[rows])
+        held = None if self.held is None else self.held.part(rows)
+        return replace(self, rows=known.rows, known_side=known, weight=self.weight[rows], held=held)
 
     @functools.cached_property
     def total(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from vbcgcd import mapped as mapping
 from vbcgcd.archive import archive_parts, read_archive, write_archive
 from vbcgcd.bayes import STRUCTURES, Classifier, Posterior, Prior, structure_of
 from vbcgcd.bayes.stacks import FactorStack, Summary
-from vbcgcd.devices import resolve
+from vbcgcd.devices import is_here
 from vbcgcd.discovery.calibrate import usual_margin
 from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.geometry import Geometry, Novelty
@@ -38,6 +38,7 @@ SUMMARIES: tuple[Summary, ...] = ("log_dets", "traces")
 __all__ = [
     "KIND",
     "VERSION",
+    "computing_here",
     "model_parts",
     "posterior_arrays",
     "posterior_from_arrays",
@@ -155,7 +156,7 @@ def read_model(
         ),
         prior,
         posterior_from_arrays(arrays, prior.structure, "posterior."),
-        Classifier(**{**rule, "dtype": np.dtype(rule["dtype"]), "device": _device_here(rule.get("device"))}),
+        Classifier(**{**rule, "dtype": np.dtype(rule["dtype"])}),
         state["temperature"],
         Novelty(Geometry(**state["geometry"]), arrays["novelty.quantiles"], state.get("alertness")),
         state["size_spread"],
@@ -171,15 +172,14 @@ def read_model(
     return knowledge, classes, arrays["births"], state["values"]
 
 
-def _device_here(device: str | None) -> str | None:
-    """The device that a model asks for; None, with a warning, where this machine does not have it."""
-    try:
-        resolve(device)
-    except InputError:
-        warnings.warn(
-            f"The model asks for the device {str(device)[:40]!r}, which is not available here; it computes "
-            "with NumPy instead.",
-            stacklevel=3,
-        )
-        return None
-    return device
+def computing_here(knowledge: Knowledge) -> Knowledge:
+    """The knowledge; without its device, and with a warning, where this machine does not have that."""
+    device = knowledge.classifier.device
+    if is_here(device):
+        return knowledge
+    warnings.warn(
+        f"The model asks for the device {str(device)[:40]!r}, which is not available here; it computes with "
+        "NumPy instead.",
+        stacklevel=4,
+    )
+    return replace(knowledge, classifier=replace(knowledge.classifier, device=None))

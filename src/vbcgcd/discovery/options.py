@@ -150,8 +150,10 @@ class Options:
         takes half the memory of float32. Means and counts stay in ``dtype`` and float64, and ``dtype`` is
         still what is computed with.
     device : None, "auto", "cpu", "cuda" or another device of torch, default=None
-        Where distances to categories with full covariances are computed. None computes them with NumPy;
-        "auto" on a GPU with CUDA where torch finds one, else with NumPy; a name with torch on that device.
+        Where distances to categories with full covariances, their statistics and the products in each step
+        of a mixture are computed. None computes them with NumPy; "auto" on a GPU with CUDA where torch finds
+        one, else with NumPy; a name with torch on that device. Answers agree up to rounding, in which a
+        search may decide between near ties.
     random_state : int or None, default=0
         Seed. The same seed gives the same answer; None draws a new one each time.
 

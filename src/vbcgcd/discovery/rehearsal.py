@@ -52,7 +52,12 @@ __all__ = ["rehearse"]
 
 
 def rehearse(
-    rows: Array, codes: Array, reducer: Reducer, geometry: Geometry, rng: np.random.Generator
+    rows: Array,
+    codes: Array,
+    reducer: Reducer,
+    geometry: Geometry,
+    rng: np.random.Generator,
+    device: str | None = None,
 ) -> CategoryPrice | None:
     """Learn the price of a novel category from the labelled ones.
 
@@ -65,6 +70,8 @@ def rehearse(
         The projection in use; rehearsals learn their own with its settings.
     geometry : Geometry
     rng : Generator
+    device : str, optional
+        Where the mixtures are computed; see `vbcgcd.devices.resolve`.
 
     Returns
     -------
@@ -81,9 +88,9 @@ def rehearse(
         stage = _stage(rows, codes, hidden, reducer, rng)
         if stage is None:
             return None
-        mixture = stage.mixture(stage.with_hidden(rng), geometry)
+        mixture = stage.mixture(stage.with_hidden(rng), geometry, device)
         trials.append(_Trial.drawing(mixture, int(CROWDING * n_hidden) + 2, rng))
-        trials.append(_Trial.drawing(stage.mixture(stage.unseen, geometry), OUTLIER_CROWD, rng))
+        trials.append(_Trial.drawing(stage.mixture(stage.unseen, geometry, device), OUTLIER_CROWD, rng))
     work = trials[0].mixture.rows.size * trials[0].crowd
     paths = list(in_parallel(_Trial.path, trials, work=work))
     totals = [trial.mixture.total for trial in trials]
@@ -140,10 +147,10 @@ class _Stage:
         novel = novel[is_reached(self.reducer.transform(self.rows[novel], dtype=np.float32))]
         return np.concatenate([novel, self.unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(novel)))]])
 
-    def mixture(self, chosen: Array, geometry: Geometry) -> Mixture:
+    def mixture(self, chosen: Array, geometry: Geometry, device: str | None = None) -> Mixture:
         """The mixture of the chosen rows at the sharpness of a search."""
         reduced = self.reducer.transform(self.rows[chosen], dtype=np.float32)
-        return cooled(Mixture.of(reduced, self.means, geometry))
+        return cooled(Mixture.of(reduced, self.means, geometry, device=device))
 
 
 def _stage(

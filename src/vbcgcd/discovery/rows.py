@@ -100,6 +100,7 @@ class SessionRows:
             counts=known.counts,
             weight=self.weight,
             size_spread=known.size_spread,
+            device=known.classifier.device,
         )
 
     def stream(self, rng: np.random.Generator) -> Stream:
@@ -120,6 +121,8 @@ class SessionRows:
         known, weight = self.knowledge, self.weighted(responsibility)
         posterior = None if self.fit is None else self.fit(weight)
         if posterior is None:
-            statistics = statistics_by_responsibility(self.rows, weight, structure=known.prior.structure)
+            statistics = statistics_by_responsibility(
+                self.rows, weight, structure=known.prior.structure, device=known.classifier.device
+            )
             posterior = known.posterior_of(statistics)
         return known.classifier.log_density(self.rows, posterior)

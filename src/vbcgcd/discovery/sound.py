@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from vbcgcd.bayes.linalg import diagonal_positions, packed_size
 from vbcgcd.bayes.stacks import FactorStack, summaries
 from vbcgcd.discovery.direction_head import DirectionHead
 from vbcgcd.discovery.knowledge import Knowledge, score
-from vbcgcd.discovery.model_file import KIND, VERSION, read_model
+from vbcgcd.discovery.model_file import KIND, VERSION, computing_here, read_model
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError, VbcgcdError, reason_of
 
@@ -105,6 +105,8 @@ def check_knowledge(knowledge: Knowledge) -> None:
     numbers += [knowledge.prior.nu, knowledge.prior.variance, novelty.geometry.sharpness]
     if not all(isinstance(n, int | float) and np.isfinite(n) for n in numbers) or knowledge.temperature <= 0:
         raise InputError("its calibration is not finite")
+    if not isinstance(knowledge.classifier.device, str | None):
+        raise InputError("its device is not a name")
     _check_answers(knowledge, d)
 
 
@@ -117,6 +119,8 @@ def _check_direction_head(head: DirectionHead, dim: int) -> None:
 
 
 def _check_answers(knowledge: Knowledge, n_inputs: int) -> None:
+    # Its device may be another machine's.
+    knowledge = replace(knowledge, classifier=replace(knowledge.classifier, device=None))
     probe = np.stack([np.zeros(n_inputs), np.ones(n_inputs), knowledge.reducer.center + 0.5])
     with np.errstate(all="ignore"):
         scores = score(knowledge, probe)
@@ -159,7 +163,7 @@ def read_sound_model(
         if isinstance(error, VbcgcdError) and os.fspath(path) in str(error):
             raise
         raise _unsound(path, error) from None
-    return knowledge, classes, births, values
+    return computing_here(knowledge), classes, births, values
 
 
 def _check_labels(state: Any) -> None:

@@ -166,7 +166,9 @@ def fit_novel(
     """
     if weight.shape[1] == 0:
         return NovelFit(None, np.empty(0), np.empty(0), {}, weight)
-    statistics = statistics_by_responsibility(rows, weight, structure=knowledge.prior.structure)
+    statistics = statistics_by_responsibility(
+        rows, weight, structure=knowledge.prior.structure, device=knowledge.classifier.device
+    )
     stochastic = None
     if options.inference == "svi":
         stochastic = _svi(rows, weight, knowledge, options, rng)

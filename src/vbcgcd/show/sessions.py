@@ -45,7 +45,7 @@ SETTINGS = {
     "kind": "text, image or embedding; null: set by the first items",
     "embedder": "name or path; null: the offline default",
     "embedder_options": "such as device, batch_size, size",
-    "model": "options of the model; fixed after session 0",
+    "model": "options: vbcgcd config model; fixed after session 0",
     "reject": "default of predict --reject; null: never reject",
     "names": "auto: by phrases or resemblance; number: novel-1, ...",
     "excerpts": "excerpts or thumbnails kept per novel category",
@@ -53,6 +53,40 @@ SETTINGS = {
     "vocabulary": "words for the names of pictures",
     "namer": "what categories suggest asks; null: nobody",
     "columns": "columns of tables that later commands use",
+}
+#: What each option of the model does, in a line that fits beside it.
+OPTIONS = {
+    "n_components": "most dimensions; null: all",
+    "standardise": "unit variance of each dimension",
+    "whiten": "whiten by labelled covariances",
+    "normalise": "scale embeddings to unit length",
+    "whiten_shrinkage": "mean variance in the whitening",
+    "prior_strength": "rows the prior is worth",
+    "prior_variance": "variance the prior expects",
+    "mean_precision_prior": "rows the prior mean is worth",
+    "covariance": "full, lowrank or diagonal",
+    "covariance_rank": "directions that lowrank keeps",
+    "inference": "exact or svi",
+    "cluster": "how a session starts",
+    "relabel": "which items teach novel ones",
+    "count": "how novel categories are counted",
+    "geometry": "by direction or distance",
+    "alignment": "novel made comparable with known",
+    "alignment_ratio": "which way its target is read",
+    "alignment_penalty": "weight of a penalty; null: none",
+    "unassigned": "leave aside what fits nowhere",
+    "update_known": "let discover teach known ones",
+    "svi_steps": "most steps of svi",
+    "predictive": "plugin or student",
+    "metric": "mahalanobis or euclidean",
+    "log_determinant": "keep it in the classifier",
+    "head": "direction: a second opinion",
+    "head_features": "random features of head ridge",
+    "shortlist": "candidates of predict; null: all",
+    "dtype": "float32 or float64",
+    "storage": "half: covariances in two bytes",
+    "device": "auto, cpu, cuda; null: NumPy",
+    "random_state": "seed; null: another each time",
 }
 #: Labelled categories with fewer items than this are pointed out.
 FEW = 5
@@ -64,11 +98,13 @@ _TYPED = {"configure": "config"}
 _CATEGORIES = ("categories", "to")
 
 __all__ = [
+    "OPTIONS",
     "SETTINGS",
     "STEPS",
     "command_line",
     "commands",
     "creation",
+    "options",
     "repair",
     "report",
     "session",
@@ -300,6 +336,19 @@ def settings(config: Mapping[str, Any]) -> RenderableType:
     for name, value in config.items():
         add_row(table, name, json.dumps(value, ensure_ascii=False), SETTINGS.get(name, ""))
     return table
+
+
+def options(rows: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Options of the model with value, default and meaning; those that are set are bold."""
+    table = grid("option", "!value", "default", "*meaning")
+    for row in rows:
+        value, default = (_plain(row[key]) for key in ("value", "default"))
+        add_row(table, row["option"], value, default, row["meaning"], style="bold" if row["set"] else "")
+    return table
+
+
+def _plain(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
 def repair(result: RepairResult) -> RenderableType:

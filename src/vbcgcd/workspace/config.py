@@ -28,6 +28,8 @@ DEFAULTS: dict[str, Any] = {
 }
 #: Settings on which what was learned depends.
 FIXED = ("kind", "model")
+#: Options of the model that say where it is computed, and not what it learns: they may change at any time.
+FREE_OPTIONS = frozenset({"device"})
 #: Settings that releases before this one did not have.
 LATER = frozenset({"vocabulary", "namer", "columns"})
 #: Columns of tables that a workspace remembers.
@@ -35,7 +37,16 @@ COLUMNS = ("text", "image", "embedding", "label", "id")
 #: What a plug-in can be called, as ``NAME:ARGUMENT`` has it.
 _KIND = re.compile(r"\w[\w.-]*")
 
-__all__ = ["COLUMNS", "DEFAULTS", "FIXED", "LATER", "check_config", "with_vocabulary"]
+__all__ = [
+    "COLUMNS",
+    "DEFAULTS",
+    "FIXED",
+    "LATER",
+    "check_config",
+    "check_device",
+    "fixed_part",
+    "with_vocabulary",
+]
 
 
 def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[str, Any]:
@@ -70,7 +81,7 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         namer : str or None
             What is asked for names by ``suggest_names``: ``openai:URL#MODEL``, or a plug-in.
     learned : bool
-        After the base session ``kind`` and ``model`` are fixed.
+        After the base session ``kind`` and ``model`` are fixed, but for the device of the model.
     """
     unknown = [name for name in changes if name not in DEFAULTS]
     if unknown:
@@ -91,6 +102,36 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         return dict(json.loads(json.dumps(dict(changes), allow_nan=False)))
     except (TypeError, ValueError) as error:
         raise InputError(f"Settings must be plain values (numbers, strings, lists): {error}.") from None
+
+
+def fixed_part(name: str, value: Any) -> Any:
+    """What the base session fixes of the value of a setting in `FIXED`.
+
+    Examples
+    --------
+    >>> fixed_part("model", {"covariance": "diagonal", "device": "cpu"})
+    {'covariance': 'diagonal'}
+    """
+    if name != "model" or not isinstance(value, Mapping):
+        return value
+    return {option: choice for option, choice in value.items() if option not in FREE_OPTIONS}
+
+
+def check_device(model: Mapping[str, Any], before: Mapping[str, Any]) -> None:
+    """Raise if options of the model choose a device that is not here.
+
+    Parameters
+    ----------
+    model, before : dict
+        The options, and those in effect: what was chosen on another machine may stay.
+    """
+    device = model.get("device")
+    if device is None or device == before.get("device"):
+        return
+    from vbcgcd.devices import is_here, resolve
+
+    if not is_here(device):
+        resolve(device)
 
 
 def with_vocabulary(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd import mapped as mapping
-from vbcgcd.errors import InputError, WorkspaceDamaged
+from vbcgcd.errors import InputError, WorkspaceDamaged, WorkspaceWarning
 from vbcgcd.workspace.history import Category, History, Key, NamedBy, State
 from vbcgcd.workspace.log.commits import Commit
 from vbcgcd.workspace.log.disk import unreadable
@@ -41,6 +42,8 @@ class _Memory:
         Where the rows of ``posterior`` came from.
     posterior : Posterior or None
         The posteriors that were needed last.
+    missing : set of str
+        Devices that were asked for and are not here: once is enough to say so.
     """
 
     def __init__(self) -> None:
@@ -48,6 +51,7 @@ class _Memory:
         self.packed: dict[tuple[str | None, str], Any] = {}
         self.places: Mapping[int, tuple[int, int]] = {}
         self.posterior: Posterior | None = None
+        self.missing: set[str] = set()
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,6 +167,23 @@ class Snapshot:
         seedlings: Seedlings = self.content(self.history.commit(place), SEEDLINGS).seedlings
         return seedlings
 
+    def device(self) -> str | None:
+        """Where the settings have the model computed; None, and a warning, if that is not here."""
+        from vbcgcd.devices import is_here
+
+        device = self.state.config["model"].get("device")
+        if is_here(device):
+            return None if device is None else str(device)
+        if device not in self._memory.missing:
+            self._memory.missing.add(device)
+            warnings.warn(
+                f"model.device is {str(device)[:40]!r}, which is not available here; NumPy computes "
+                "instead. With the device 'auto' a GPU computes where there is one, and NumPy elsewhere.",
+                WorkspaceWarning,
+                stacklevel=2,
+            )
+        return None
+
     def _gather(self, memory: _Memory) -> Posterior:
         """The posteriors of the live categories, from what is in memory and from the files of commits."""
         from vbcgcd.bayes import Posterior
@@ -213,8 +234,10 @@ def once_per_snapshot(query: Callable[[Snapshot], Answer]) -> Callable[[Snapshot
 @once_per_snapshot
 def _knowledge(snapshot: Snapshot) -> Knowledge:
     reliability = np.array([category.reliability for category in snapshot.state.live])
+    base = snapshot.base.knowledge
     return replace(
-        snapshot.base.knowledge,
+        base,
+        classifier=replace(base.classifier, device=snapshot.device()),
         posterior=snapshot.posterior(),
         seedlings=snapshot.seedlings(),
         reliability=reliability,

@@ -17,7 +17,7 @@ from vbcgcd.workspace import commands, imports, queries, values
 from vbcgcd.workspace.asking import query
 from vbcgcd.workspace.batch import Batch, Embedding, PathLike, Progress, check_embedder, single_item
 from vbcgcd.workspace.category_verbs import recorded
-from vbcgcd.workspace.config import DEFAULTS, check_config, with_vocabulary
+from vbcgcd.workspace.config import DEFAULTS, check_config, check_device, with_vocabulary
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.log.folder import open_created
 from vbcgcd.workspace.log.parquet import check_pyarrow
@@ -136,6 +136,7 @@ class Workspace(ReviewVerbs, NamingVerbs, ShardVerbs):
         check_number("lock_timeout", lock_timeout, low=0)
         settings = with_vocabulary(settings)
         config = check_config({**DEFAULTS, **settings, "embedder": name})
+        check_device(config["model"], {})
         draft = Draft("init", changes={"config": config}, parameters=plain(settings))
         folder = Path(utf8_path(Path(path).absolute()))
         Store.create(folder, draft)

@@ -130,7 +130,10 @@ def _group(here: SessionRows, nearest: Array, state: MixtureState | None, rows: 
     # A group has rows of few known categories: were all expected in it, a second mean for one of these would
     # seem to explain a lot.
     known = replace(every.known_side.part(rows), present=_present(nearest[rows], weight))
-    mixture = QuickMixture(every.geometry, known.rows, known, weight, every.size_spread, every.sharpness)
+    held = None if every.held is None else every.held.part(rows)
+    mixture = QuickMixture(
+        every.geometry, known.rows, known, weight, every.size_spread, every.sharpness, held=held
+    )
     if state is not None:
         some = state.responsibility[rows]
         some = some[:, weight @ some >= LEAST_ROWS]

@@ -39,6 +39,8 @@ class QuickMixture(Mixture):
 
     def left_out_similarity(self, responsibility: Array) -> Array:
         """Similarity of each row to the novel categories without it, array (N, K)."""
+        if self.held is not None:  # a device has no use for blocks
+            return super().left_out_similarity(responsibility)
         components = self._components(responsibility)
         out = np.empty(responsibility.shape, self.rows.dtype)
 
@@ -53,6 +55,8 @@ class QuickMixture(Mixture):
         self, responsibility: Array, share: float, steps: int, tolerance: float = EM_TOLERANCE
     ) -> MixtureState:
         """At most so many steps of expectation-maximisation with frozen known categories."""
+        if self.held is not None:
+            return super().em(responsibility, share, steps, tolerance)
         components, likelihood = self._components(responsibility), -np.inf
         for _ in range(steps):
             step = partial(self._step, responsibility, components, share)

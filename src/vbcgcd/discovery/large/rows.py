@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.blocks import RowBlocks, in_blocks
+from vbcgcd.devices import hold
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.known_side import KnownSide, usual_sharpnesses
 from vbcgcd.discovery.large.components import Components
@@ -149,6 +150,7 @@ class LargeRows:
             weight.astype(np.float32),
             known.size_spread,
             np.float32(geometry.sharpness),
+            held=hold(prepared, known.classifier.device),
         )
         here = SessionRows(reduced, known, weight, self.progress, self.steps, given_mixture=mixture)
         return order, here

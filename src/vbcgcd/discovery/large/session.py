@@ -210,7 +210,10 @@ def _fitted(rows: LargeRows, outcome: _Outcome, options: Options) -> NovelFit:
         every = [np.concatenate(column) for column in zip(*held, strict=True)]
         weight = None if rows.weight is None else rows.weight[every[2]]
         held.clear()
-        return total + statistics_by_label(every[0], every[1], number, weight=weight, structure=structure)
+        device = knowledge.classifier.device
+        return total + statistics_by_label(
+            every[0], every[1], number, weight=weight, structure=structure, device=device
+        )
 
     work = BLOCK_ROWS * knowledge.posterior.mean.shape[1] * rows.source.width
     function = partial(_teaching, knowledge, outcome.teaches)
