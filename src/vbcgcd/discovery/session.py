@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import log_evidence
 from vbcgcd.bayes.threads import one_thread
 from vbcgcd.blocks import ArrayBlocks, RowBlocks, in_blocks
 from vbcgcd.discovery.geometry import is_flagged
@@ -23,8 +22,9 @@ from vbcgcd.discovery.large.session import MANY_ROWS, can_sample, check_can_samp
 from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.lessons import lessons_of
 from vbcgcd.discovery.options import Options
+from vbcgcd.discovery.recording import Assignment, record_of
 from vbcgcd.discovery.rows import Discovery, SessionRows
-from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, back_among, discover_among, few_labels, fit_novel
+from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, discover_among, few_labels, fit_novel
 from vbcgcd.discovery.strategies import hard_labels
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
@@ -133,50 +133,33 @@ def run_session(
             known_row = best < len(knowledge.posterior)
             unassigned = known_row & is_flagged(novelty) & (nowhere > gather(probabilities, best))
             unassigned |= leftovers.waiting
-        assignments = labels[best]
     check_finite("The probability of a category", probabilities)
     sure_known = np.full(len(rows), -1)
     if options.update_known:
         sure_known = _sure_known(np.where(unassigned[:, None], 0.0, probabilities), len(knowledge.posterior))
-    evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
-    back = np.argsort(order)
-    novel = labels[len(knowledge.posterior) :].tolist()
-    present, counts = np.unique(assignments[~unassigned], return_counts=True)
-    sure = gather(probabilities, best)[~unassigned]
-    seedlings = None if leftovers is None else leftovers.seedlings
-    lessons = None
+    back, lessons = np.argsort(order), None
     if fit.weight is not None and here.weight is None:
         lessons = lessons_of(fit.weight, sure_known, len(knowledge.posterior), leftovers, back)
-    record = SessionRecord(
+    record = record_of(
+        Assignment(best, gather(probabilities, best), unassigned, discovery.returned),
+        labels,
+        knowledge,
+        fit,
+        leftovers,
         session=session,
-        command="discover",
-        rows=len(rows),
-        novel={label: str(label) for label in novel},
-        counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
-        seconds=sum(step.seconds for step in here.steps),
-        mean_probability=float(np.mean(sure)) if len(sure) else None,
         flagged=flagged,
         estimated=n_novel is None,
-        unassigned=int(unassigned.sum()),
-        seedlings=() if seedlings is None else seedlings.sizes,
-        grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
-        returned=back_among(discovery.returned, labels, ~unassigned),
-        warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=discovery.share,
-        evidence=evidence,
-        ratio_before=tuple(fit.ratio_before.tolist()),
-        ratio_after=tuple(fit.ratio_after.tolist()),
         count=discovery.curve,
         steps=tuple(here.steps),
-        labels_=with_unassigned(assignments, unassigned, labels)[back],
+        labels_=with_unassigned(labels[best], unassigned, labels)[back],
         probabilities_=probabilities[back],
         novelty_=novelty[back],
         lessons_=lessons,
-        classes_=labels,
     )
     knowledge = knowledge.absorbed(here.rows, sure_known, here.weight)
     if leftovers is not None:
-        knowledge = replace(knowledge, seedlings=seedlings)
+        knowledge = replace(knowledge, seedlings=leftovers.seedlings)
     reliability = None if leftovers is None else leftovers.reliability
     head = knowledge.head
     if head is not None:  # of a seedling that becomes a category, it learns this session's rows alone

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from vbcgcd.bayes import Statistics, log_evidence, statistics_by_label
+from vbcgcd.bayes import Statistics, statistics_by_label
 from vbcgcd.blocks import RowBlocks
 from vbcgcd.discovery.balance import JUDGING_ROWS
 from vbcgcd.discovery.distinct import Returned
@@ -25,7 +25,8 @@ from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block
 from vbcgcd.discovery.large.scheduling import over_blocks
 from vbcgcd.discovery.leftovers import Leftovers, strangeness_of, tend, with_past
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, back_among, few_labels, fit_statistics
+from vbcgcd.discovery.recording import Assignment, record_of
+from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, fit_statistics
 from vbcgcd.discovery.strategies import CONFIDENT, FEWEST_TEACHERS, one_hot
 from vbcgcd.errors import InputError
 from vbcgcd.labels import with_unassigned
@@ -104,46 +105,31 @@ def run_large_session(
     with rows.step("assign"):
         labels = labels_of(outcome.found.number)
         assigned = _assigned(rows, outcome)
-    evidence = 0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum())
     sure_known = np.full(len(rows), -1)
     if options.update_known:
         sure = ~assigned.unassigned & (assigned.best < len(knowledge.posterior))
         sure_known = np.where(sure & (assigned.probability >= SURE_KNOWN), assigned.best, -1)
-    leftovers, n_known = outcome.leftovers, len(knowledge.posterior)
-    unassigned, novel = assigned.unassigned, labels[n_known:].tolist()
-    present, counts = np.unique(labels[assigned.best[~unassigned]], return_counts=True)
-    certain = assigned.probability[~unassigned]
-    seedlings = None if leftovers is None else leftovers.seedlings
-    record = SessionRecord(
+    leftovers, n_known, best = outcome.leftovers, len(knowledge.posterior), assigned.best
+    record = record_of(
+        Assignment(best, assigned.probability, assigned.unassigned, assigned.returned),
+        labels,
+        knowledge,
+        fit,
+        leftovers,
         session=session,
-        command="discover",
-        rows=len(rows),
-        novel={label: str(label) for label in novel},
-        counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
-        seconds=sum(step.seconds for step in rows.steps),
-        mean_probability=float(np.mean(certain)) if len(certain) else None,
         flagged=flagged,
         estimated=n_novel is None,
-        unassigned=int(unassigned.sum()),
-        seedlings=() if seedlings is None else seedlings.sizes,
-        grown={novel[k]: s for k, s in (leftovers.grown.items() if leftovers is not None else ())},
-        returned=back_among(assigned.returned, labels, ~unassigned),
-        warnings=few_labels(knowledge) if n_novel is None else (),
         novel_share=outcome.found.refined.components.share,
-        evidence=evidence,
-        ratio_before=tuple(fit.ratio_before.tolist()),
-        ratio_after=tuple(fit.ratio_after.tolist()),
         count=outcome.found.discovery.curve,
         steps=tuple(rows.steps),
-        labels_=with_unassigned(labels[assigned.best], unassigned, labels),
+        labels_=with_unassigned(labels[best], assigned.unassigned, labels),
         probabilities_=together(assigned.category, assigned.probabilities, len(labels)),
         novelty_=rows.novelty,
         lessons_=_lessons(outcome, fit, sure_known, n_known) if weight is None else None,
-        classes_=labels,
     )
     knowledge = _learned(rows, sure_known)
     if leftovers is not None:
-        knowledge = replace(knowledge, seedlings=seedlings)
+        knowledge = replace(knowledge, seedlings=leftovers.seedlings)
     return knowledge.extended(fit.posterior, None if leftovers is None else leftovers.reliability), record
 
 
