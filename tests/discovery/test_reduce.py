@@ -3,7 +3,7 @@ import pytest
 from sklearn.decomposition import PCA
 
 from vbcgcd.discovery import reduce
-from vbcgcd.discovery.reduce import fit_reducer, unit_length
+from vbcgcd.discovery.reduce import fit_like, fit_reducer, unit_length
 
 PLAIN = {"normalise": False, "n_components": None}
 
@@ -400,3 +400,66 @@ def test_a_constant_dimension_stays_out_of_the_way():
     reducer = fit_reducer(rows, labels, whiten=False, normalise=False, standardise=True)
     assert np.isfinite(reducer.projection).all()
     assert reducer.n_components == 5
+
+
+# Any axes will do
+
+
+@pytest.mark.parametrize("n_components", [None, 4])
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"normalise": True, "shrinkage": 0.1},
+        {"normalise": False, "shrinkage": 0.3, "standardise": True},
+        {"normalise": False, "shrinkage": 0.0},
+        {"normalise": False, "whiten": False},
+        {"normalise": False, "whiten": False, "standardise": True},
+        {"normalise": True, "whiten": False},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("unit", [1.0, 2.0**40, 2.0**-40])
+def test_a_projection_with_any_axes_has_the_same_distances(options, n_components, unit):
+    rows, labels = make_problem(5)
+    rows = unit * rows
+    reducer = fit_reducer(rows, labels, n_components=n_components, **options)
+    other, means = fit_like(reducer, rows, labels)
+    expected, found = reducer.transform(rows), other.transform(rows)
+    tolerance = 1e-8 * np.abs(expected @ expected.T).max()
+    np.testing.assert_allclose(found @ found.T, expected @ expected.T, atol=tolerance)
+    for k in range(4):
+        scale = np.abs(expected).max()
+        np.testing.assert_allclose(means[k], found[labels == k].mean(axis=0), atol=1e-8 * scale)
+    assert (other.unit, other.whitened, other.shrinkage) == (
+        reducer.unit,
+        reducer.whitened,
+        reducer.shrinkage,
+    )
+
+
+def test_a_projection_with_any_axes_drops_constant_columns():
+    rows, labels = make_problem(8)
+    padded = np.insert(rows, [0, 3], 7.0, axis=1)
+    reducer = fit_reducer(padded, labels, **PLAIN)
+    expected, found = reducer.transform(padded), fit_like(reducer, padded, labels)[0].transform(padded)
+    assert found.shape == (120, 6)
+    np.testing.assert_allclose(
+        found @ found.T, expected @ expected.T, atol=1e-8 * np.abs(expected).max() ** 2
+    )
+
+
+def test_a_matrix_is_regular_only_if_its_least_eigenvalue_is_large_enough():
+    turn = np.linalg.qr(np.random.default_rng(0).normal(size=(5, 5)))[0]
+    matrix = (turn * np.array([1.0, 1.0, 1.0, 1.0, 1e-6])) @ turn.T
+    assert reduce._is_regular(matrix, 1e-8)
+    assert not reduce._is_regular(matrix, 2e-6)
+    assert not reduce._is_regular(matrix - 2e-6 * np.eye(5), 1e-30)  # not positive definite
+
+
+def test_rows_of_unit_length_that_are_not_kept_give_the_same(monkeypatch):
+    rows, labels = make_problem(10)
+    kept = fit_reducer(rows, labels, normalise=True)
+    monkeypatch.setattr(reduce, "HELD_BYTES", 0)
+    made_anew = fit_reducer(rows, labels, normalise=True)
+    np.testing.assert_array_equal(kept.projection, made_anew.projection)
+    np.testing.assert_array_equal(kept.center, made_anew.center)

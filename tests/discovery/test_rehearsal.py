@@ -98,7 +98,7 @@ def test_the_price_lies_between_weak_real_categories_and_good_fragments(small, f
     size = np.arange(7, -1, -1)
     crowds = []
 
-    def eliminated(mixture, crowd, rng):
+    def eliminated(mixture, crowd, rng, give_up):
         crowds.append(crowd)
         return Path(size, likelihood if crowd == 7 else np.zeros(8), np.where(size > 0, 42.0, 0.0), {}, True)
 
@@ -122,3 +122,28 @@ def test_eliminations_side_by_side_draw_what_they_would_draw_in_turn(digit_probl
     assert one_by_one.random() == side_by_side.random()
     for path, trial in reversed(list(zip(paths, trials, strict=True))):
         np.testing.assert_array_equal(trial.path().log_likelihood, path.log_likelihood)
+
+
+def test_a_path_that_ends_early_gives_the_same_price(digit_problem, monkeypatch):
+    model = CategoryDiscoverer(count="evidence").fit(digit_problem.rows, digit_problem.labels)
+
+    def whole(mixture, crowd, rng, give_up):
+        return eliminate(mixture, crowd, rng)
+
+    early = price(model, digit_problem.rows, digit_problem.labels)
+    monkeypatch.setattr(rehearsal_module, "eliminate", whole)
+    late = price(model, digit_problem.rows, digit_problem.labels)
+    assert early.per_row == late.per_row
+    np.testing.assert_array_equal(early.outliers, late.outliers)
+
+
+@pytest.mark.parametrize("n_hidden", [2, 3, 7, 10])
+def test_worth_does_not_need_the_strongest_categories(n_hidden):
+    rng, size = np.random.default_rng(n_hidden), int(2.5 * n_hidden) + 2
+    path = path_of(np.sort(rng.uniform(0, 900, size + 1))[::-1], np.arange(10 * size, -1, -10))
+    end = size + 1 - int(0.6 * n_hidden)
+    short = Path(path.size[:end], path.log_likelihood[:end], path.novel_rows[:end], {}, False)
+    outliers = np.linspace(2, 0.1, 8)
+    whole, cut = (rehearsal_module._worth(p, 40.0 * size, outliers, n_hidden) for p in (path, short))
+    assert whole == cut
+    assert whole[0] == gains(path, 40.0 * size, outliers)[int(0.6 * n_hidden) : n_hidden].mean()

@@ -162,7 +162,6 @@ def left_out_densities(
     count = statistics.count
     taken = left_out.own * np.ones(len(left_out.labels))
     correction = mean_correction(count[left_out.labels], taken)
-    rows = left_out.rows.astype(np.float32)
     residual = (left_out.rows - statistics.mean[left_out.labels]).astype(np.float32)
     pooled = prior.scale * left_out.pooled_weight * correction * taken
     log_density = _student if predictive == "student" else _plugin
@@ -172,8 +171,11 @@ def left_out_densities(
         i = np.flatnonzero(rivals[:, k])
         own = left_out.labels[i] == k
         upper, log_det = _scale_factor(prior, statistics, k)
-        gap = solve_lower(upper, rows[i] - statistics.mean[k].astype(np.float32))
         rest = solve_lower(upper, residual[i])
+        # From the row to this mean by way of its own: there are far fewer means than rows to solve for.
+        others, which = np.unique(left_out.labels[i], return_inverse=True)
+        apart = statistics.mean[others] - statistics.mean[k]
+        gap = rest + solve_lower(upper, apart.astype(np.float32))[which]
         change = downdate(pooled[i] + own * taken[i] * correction[i], np.einsum("nd,nd->n", rest, rest))
         cross = np.einsum("nd,nd->n", gap, rest).astype(np.float64)  # its square may be too large
         distance = np.einsum("nd,nd->n", gap, gap) + change.omega * cross**2 / (1 - change.share)

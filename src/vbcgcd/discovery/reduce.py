@@ -20,6 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes.calibration import climb, tempered_cross_entropy
@@ -47,6 +48,10 @@ NEGLIGIBLE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
 CONSTANT, TINY = 1e-9, 1e-30
 #: A smaller variance within categories is none: its root could not be divided by in any unit.
 LEAST_VARIANCE = 1e-40
+#: Variances within categories below this share of the largest are taken as that.
+SINGULAR = 1e-10
+#: Rows of unit length are kept up to this size, and made anew each time beyond it.
+HELD_BYTES = 64 * 2**20
 #: Weights of the mean variance tried in the within-category covariance.
 SHRINKAGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9)
 #: Labelled rows left out in turn to choose; with many categories so many scores of rows under them, and a few
@@ -55,7 +60,7 @@ LEFT_OUT_ROWS, LEFT_OUT_SCORES, FEWEST_LEFT_OUT = 1000, 2**20, 200
 #: Rows on which unit length is tried.
 TRIAL_ROWS = 3000
 
-__all__ = ["Reducer", "fit_reducer", "moments_of_sums"]
+__all__ = ["Reducer", "fit_like", "fit_reducer", "moments_of_sums"]
 
 
 @dataclass(frozen=True)
@@ -105,7 +110,8 @@ class Reducer:
             chunk = rows[start : start + CHUNK_ROWS]
             with np.errstate(over="ignore", invalid="ignore"):
                 chunk = np.asarray(moderate(chunk) if self.unit else in_unit(chunk, exponent), dtype=dtype)
-                chunk = (unit_length(chunk) if self.unit else chunk) - center
+                chunk = unit_length(chunk) if self.unit else chunk
+                chunk = np.subtract(chunk, center, out=chunk if self.unit else None)
                 np.matmul(chunk, projection, out=out[start : start + CHUNK_ROWS])
 
         work = min(len(rows), CHUNK_ROWS) * self.projection.size
@@ -117,10 +123,11 @@ class Reducer:
 def unit_length(rows: Array) -> Array:
     """Rows divided by their Euclidean length; a row of zeros stays."""
     # Dividing by the largest entry first keeps the squares of huge and tiny rows finite.
-    largest = np.abs(rows).max(axis=1, keepdims=True)
-    rows = rows / np.where(largest > 0, largest, 1)
-    length = np.sqrt(np.einsum("nd,nd->n", rows, rows))[:, None]
-    return np.asarray(rows / np.where(length > 0, length, 1))
+    largest = np.maximum(rows.max(axis=1), -rows.min(axis=1))[:, None]
+    scaled = rows / np.where(largest > 0, largest, 1)
+    length = np.sqrt(np.einsum("nd,nd->n", scaled, scaled))[:, None]
+    scaled /= np.where(length > 0, length, 1)
+    return np.asarray(scaled)
 
 
 @one_thread()
@@ -195,13 +202,53 @@ def fit_reducer(
     return Reducer(center, _fix_signs(basis), True, unit, shrunk, standardise)
 
 
+@one_thread()
+def fit_like(reducer: Reducer, rows: Array, labels: Array) -> tuple[Reducer, Array]:
+    """A projection for angles and distances, with the settings of another, and the means of the categories.
+
+    Its axes are turned in any way: that changes neither, and most of the decompositions that would find those
+    of `fit_reducer` are saved.
+
+    Parameters
+    ----------
+    reducer : Reducer
+        Gives the settings.
+    rows : array (N, d)
+    labels : int array (N,), 0 to K - 1
+
+    Returns
+    -------
+    Reducer
+    means : array (K, D)
+        Mean of the reduced rows of each category.
+    """
+    check_values(rows, LARGEST_VALUE)
+    exponent = exponent_of(rows)
+    settings = _Settings(reducer.n_components, reducer.unit, reducer.standardised, any_axes=True)
+    moments = _moments(in_unit(rows, exponent), labels, settings, np.random.default_rng(0))
+    exponent = 0 if reducer.unit else exponent
+    center, basis, means = in_unit(moments.center, -exponent), moments.basis, moments.means
+    if reducer.whitened:
+        scaling = _whitening(moments.within, moments.total, reducer.shrinkage, any_axes=True)
+        basis, means = basis @ scaling, means @ scaling
+    if reducer.whitened or reducer.standardised:
+        basis = in_unit(basis, exponent)
+    else:
+        means = in_unit(means, -exponent)
+    return replace(reducer, center=center, projection=basis), means
+
+
 @dataclass(frozen=True)
 class _Settings:
-    """What is done to rows before principal components are taken, and how many of those are kept."""
+    """What is done to rows before principal components are taken, and how many of those are kept.
+
+    With ``any_axes`` all that counts is the space that the axes span: they need not be the principal ones.
+    """
 
     n_components: int | None
     unit: bool
     standardise: bool
+    any_axes: bool = False
 
     def prepare(self, rows: Array) -> Array:
         """Rows as they are projected."""
@@ -231,8 +278,10 @@ def _moments(
     rng: np.random.Generator,
     weight: Array | None = None,
 ) -> _Moments:
-    prepare, n_components = settings.prepare, settings.n_components
-    total = float(len(rows) if weight is None else weight.sum())
+    n_components, total = settings.n_components, float(len(rows) if weight is None else weight.sum())
+    if settings.unit and rows.nbytes <= HELD_BYTES:  # scaled once, and not each time that they are looked at
+        rows, settings = settings.prepare(rows), replace(settings, unit=False)
+    prepare = settings.prepare
 
     def weighted(chunk: Array, start: int, power: float = 1.0) -> Array:
         if weight is None:
@@ -263,23 +312,33 @@ def _moments(
         chunk = centred(rows[start : start + CHUNK_ROWS])
         chunk = chunk if first is None else chunk @ first
         part = labels[start : start + CHUNK_ROWS]
-        order = np.argsort(part, kind="stable")
-        present, begin = np.unique(part[order], return_index=True)
         heavy, root = weighted(chunk, start), weighted(chunk, start, 0.5)
-        return root.T @ root, present, np.add.reduceat(heavy[order], begin, axis=0)
+        if (part[1:] < part[:-1]).any():
+            order = np.argsort(part, kind="stable")
+            part, heavy = part[order], heavy[order]
+        present, begin = np.unique(part, return_index=True)
+        return root.T @ root, present, np.add.reduceat(heavy, begin, axis=0)
 
     starts, work = range(0, len(rows), CHUNK_ROWS), min(len(rows), CHUNK_ROWS) * dim**2
     for square, present, part_sums in in_parallel(products, starts, work=work):
         outer += square
         sums[present] += part_sums
     count = np.bincount(labels, weight, minlength=n_categories).astype(np.float64)
-    found = moments_of_sums(center, outer, sums, count, n_components, NEGLIGIBLE[rows.dtype])
+    negligible, any_axes = NEGLIGIBLE[rows.dtype], settings.any_axes
+    found = moments_of_sums(center, outer, sums, count, n_components, negligible, any_axes=any_axes)
     basis = found.basis if first is None else first @ found.basis
     return found._replace(basis=basis if scale is None else basis / scale[:, None])
 
 
 def moments_of_sums(
-    center: Array, outer: Array, sums: Array, count: Array, n_components: int | None, negligible: float
+    center: Array,
+    outer: Array,
+    sums: Array,
+    count: Array,
+    n_components: int | None,
+    negligible: float,
+    *,
+    any_axes: bool = False,
 ) -> _Moments:
     """_Moments from sums over rows about their mean.
 
@@ -296,11 +355,17 @@ def moments_of_sums(
     n_components : int or None
     negligible : float
         Directions with less than this share of the largest variance count as constant.
+    any_axes : bool
+        Whether the given axes will do where all of them are kept.
     """
-    total = float(count.sum())
+    total, dim = float(count.sum()), len(outer)
     means = sums / np.where(count > 0, count, 1)[:, None]
-    axes = _principal_axes(outer / total, n_components, negligible)
-    outer, means = axes.T @ outer @ axes, means @ axes
+    every = any_axes and (n_components is None or n_components >= dim) and _is_regular(outer, negligible)
+    if every:
+        axes = np.eye(dim)
+    else:
+        axes = _principal_axes(outer / total, n_components, negligible)
+        outer, means = axes.T @ outer @ axes, means @ axes
     within = (outer - (means.T * count) @ means) / max(total - len(count), 1)
     return _Moments(center, axes, outer / total, within, means, count)
 
@@ -333,6 +398,7 @@ def _unit_is_better(
     length = np.sqrt(np.einsum("nd,nd->n", sample, sample, dtype=np.float64))
     if not length.min() > 0 or not np.isfinite(length.max()) or length.std() <= 1e-3 * length.mean():
         return False  # unit length already, or not everywhere defined
+    settings = replace(settings, any_axes=True)
     seed = int(rng.integers(2**31))  # the same rows are left out in both trials
     plain, scaled = (
         _choose_shrinkage(
@@ -404,6 +470,29 @@ def _choose_shrinkage(
     return SHRINKAGES[best], losses(best)
 
 
+def _is_regular(matrix: Array, least: float) -> bool:
+    """Whether every eigenvalue of a symmetric matrix is surely above this share of the largest."""
+    root = _inverse_root(matrix)
+    return root is not None and _is_bounded(root, matrix, least)
+
+
+def _is_bounded(root: Array, matrix: Array, least: float) -> bool:
+    """The same, from the `_inverse_root`; it may be False without need.
+
+    The trace of a positive definite matrix bounds its largest eigenvalue, and that of its inverse the least.
+    """
+    return bool(np.einsum("ij,ij", root, root) * np.trace(matrix) * least < 1)
+
+
+def _inverse_root(matrix: Array) -> Array | None:
+    """Upper triangle A with A^T M A = I, or None where M is not positive definite."""
+    lower, failed = scipy.linalg.lapack.dpotrf(matrix, lower=1, clean=1)
+    if failed:
+        return None
+    inverse, failed = scipy.linalg.lapack.dtrtri(lower, lower=1)
+    return None if failed else np.asarray(inverse.T)
+
+
 def _principal_axes(total: Array, n_components: int | None, negligible: float) -> Array:
     values, vectors = np.linalg.eigh(total)
     values, vectors = values[::-1], vectors[:, ::-1]
@@ -411,16 +500,19 @@ def _principal_axes(total: Array, n_components: int | None, negligible: float) -
     return np.asarray(vectors[:, : rank if n_components is None else min(rank, n_components)])
 
 
-def _whitening(within: Array, total: Array, shrinkage: float) -> Array:
-    """Matrix A with A^T W A = I for the shrunk within-category covariance W."""
+def _whitening(within: Array, total: Array, shrinkage: float, *, any_axes: bool = False) -> Array:
+    """Matrix A with A^T W A = I for the shrunk within-category covariance W; a triangle is one as well."""
     dim = len(within)
     if np.trace(within) <= 1e-10 * np.trace(total):
         within = total  # no category has two different rows: the overall spread is the only scale there is
     variance = np.trace(within) / dim
     if variance <= LEAST_VARIANCE:
         return np.eye(dim)
-    values, vectors = np.linalg.eigh((1 - shrinkage) * within + shrinkage * variance * np.eye(dim))
-    return np.asarray(vectors / np.sqrt(np.maximum(values, 1e-10 * values[-1])))
+    shrunk = (1 - shrinkage) * within + shrinkage * variance * np.eye(dim)
+    if any_axes and (root := _inverse_root(shrunk)) is not None and _is_bounded(root, shrunk, SINGULAR):
+        return root
+    values, vectors = np.linalg.eigh(shrunk)
+    return np.asarray(vectors / np.sqrt(np.maximum(values, SINGULAR * values[-1])))
 
 
 def _randomised_basis(centred: Array, n_components: int | None, rng: np.random.Generator) -> Array:

@@ -19,7 +19,7 @@ from vbcgcd.bayes.threads import in_parallel
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.magnitude import is_reached
 from vbcgcd.discovery.mixture import Mixture
-from vbcgcd.discovery.reduce import Reducer, fit_reducer
+from vbcgcd.discovery.reduce import Reducer, fit_like
 from vbcgcd.discovery.search import (
     CROWD_RESTARTS,
     SEED_TRIALS,
@@ -89,7 +89,9 @@ def rehearse(
         if stage is None:
             return None
         mixture = stage.mixture(stage.with_hidden(rng), geometry, device)
-        trials.append(_Trial.drawing(mixture, int(CROWDING * n_hidden) + 2, rng))
+        # What the strongest categories are worth is not asked for: the path may end above them.
+        smallest = int(WEAKEST_REAL * n_hidden)
+        trials.append(_Trial.drawing(mixture, int(CROWDING * n_hidden) + 2, rng, smallest))
         trials.append(_Trial.drawing(stage.mixture(stage.unseen, geometry, device), OUTLIER_CROWD, rng))
     work = trials[0].mixture.rows.size * trials[0].crowd
     paths = list(in_parallel(_Trial.path, trials, work=work))
@@ -100,12 +102,19 @@ def rehearse(
         lost = path.log_likelihood[:-1] - path.log_likelihood[1:]
         outlier_worth.append(np.sort(lost)[::-1] / np.sqrt(total))
     outliers = np.maximum(np.mean(outlier_worth, axis=0), 0.0)
-    worth = [gains(path, total, outliers) for total, path in zip(totals[::2], paths[::2], strict=True)]
-    real = float(np.mean([g[int(WEAKEST_REAL * n_hidden) : n_hidden].mean() for g in worth]))
-    last = int(np.ceil(BEST_FRAGMENTS * n_hidden))
-    fragment = float(np.mean([g[n_hidden:last].mean() for g in worth]))
+    worth = [
+        _worth(path, total, outliers, n_hidden) for total, path in zip(totals[::2], paths[::2], strict=True)
+    ]
+    real, fragment = (float(mean) for mean in np.mean(worth, axis=0))
     real = max(real, LEAST_REAL)
     return CategoryPrice(float(np.sqrt(real * np.clip(fragment, LEAST_FRAGMENT * real, real))), outliers)
+
+
+def _worth(path: Path, total: float, outliers: Array, n_hidden: int) -> tuple[float, float]:
+    """Mean worth of the weakest real categories and of the best fragments, of a path that may end early."""
+    worth, end = gains(path, total, outliers), int(path.size[-1])
+    first, last = int(WEAKEST_REAL * n_hidden), int(np.ceil(BEST_FRAGMENTS * n_hidden))
+    return worth[first - end : n_hidden - end].mean(), worth[n_hidden - end : last - end].mean()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,21 +124,24 @@ class _Trial:
     mixture: Mixture
     crowd: int
     rng: np.random.Generator
+    smallest: int = 0
 
     @classmethod
-    def drawing(cls, mixture: Mixture, crowd: int, rng: np.random.Generator) -> _Trial:
-        """The next elimination; ``rng`` is left as the elimination itself would leave it."""
+    def drawing(cls, mixture: Mixture, crowd: int, rng: np.random.Generator, smallest: int = 0) -> _Trial:
+        """The next elimination, down to ``smallest``; ``rng`` is left as the elimination would leave it."""
         own = copy.deepcopy(rng)
         rng.random(CROWD_RESTARTS * crowd * SEED_TRIALS)
-        return cls(mixture, crowd, own)
+        return cls(mixture, crowd, own, smallest)
 
     def path(self) -> Path:
-        return eliminate(self.mixture, self.crowd, self.rng)
+        return eliminate(
+            self.mixture, self.crowd, self.rng, give_up=lambda path: bool(path.size[-1] <= self.smallest)
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class _Stage:
-    """One rehearsal: hidden categories, and rows of the others that its reduction has not seen."""
+    """One rehearsal: hidden categories, and reduced rows of the others that its reduction has not seen."""
 
     rows: Array
     codes: Array
@@ -140,16 +152,17 @@ class _Stage:
     n_known: int
 
     def with_hidden(self, rng: np.random.Generator) -> Array:
-        """Rows of the hidden categories and nearly as many unseen known ones."""
+        """Reduced rows of the hidden categories and nearly as many unseen known ones."""
         novel = np.concatenate(
             [rng.permutation(np.flatnonzero(self.codes == c))[:HIDDEN_ROWS] for c in self.hidden]
         )
-        novel = novel[is_reached(self.reducer.transform(self.rows[novel], dtype=np.float32))]
-        return np.concatenate([novel, self.unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(novel)))]])
+        reduced = _reached(self.reducer, self.rows[novel])
+        return np.concatenate(
+            [reduced, self.unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(reduced)))]]
+        )
 
-    def mixture(self, chosen: Array, geometry: Geometry, device: str | None = None) -> Mixture:
-        """The mixture of the chosen rows at the sharpness of a search."""
-        reduced = self.reducer.transform(self.rows[chosen], dtype=np.float32)
+    def mixture(self, reduced: Array, geometry: Geometry, device: str | None = None) -> Mixture:
+        """The mixture of these rows at the sharpness of a search."""
         return cooled(Mixture.of(reduced, self.means, geometry, device=device))
 
 
@@ -163,24 +176,17 @@ def _stage(
     set_aside = rng.random(len(codes)) < UNSEEN_SHARE
     is_known = position[codes] >= 0
     training = rng.permutation(np.flatnonzero(is_known & ~set_aside))[:TRAINING_ROWS]
-    present, labels = np.unique(position[codes[training]], return_inverse=True)
+    training = training[np.argsort(codes[training], kind="stable")]
+    labels = np.unique(position[codes[training]], return_inverse=True)[1]
     unseen = rng.permutation(np.flatnonzero(is_known & set_aside))[:KNOWN_ROWS]
     if len(training) == 0 or len(unseen) == 0:
         return None
-    own = fit_reducer(
-        rows[training],
-        labels,
-        n_components=reducer.n_components,
-        whiten=reducer.whitened,
-        normalise=reducer.unit,
-        shrinkage=reducer.shrinkage,
-        standardise=reducer.standardised,
-    )
-    unseen = unseen[is_reached(own.transform(rows[unseen], dtype=np.float32))]
-    if len(unseen) == 0:
-        return None
-    reduced = own.transform(rows[training], dtype=np.float32)
-    order = np.argsort(labels, kind="stable")
-    first = np.searchsorted(labels[order], np.arange(len(present)))
-    sums = np.add.reduceat(reduced[order], first, axis=0, dtype=np.float64)
-    return _Stage(rows, codes, hidden, unseen, own, sums / np.bincount(labels)[:, None], len(known))
+    own, means = fit_like(reducer, rows[training], labels)
+    reached = _reached(own, rows[unseen])
+    return _Stage(rows, codes, hidden, reached, own, means, len(known)) if len(reached) else None
+
+
+def _reached(reducer: Reducer, rows: Array) -> Array:
+    """Reduced embeddings of the rows that can be computed with."""
+    reduced = reducer.transform(rows, dtype=np.float32)
+    return np.asarray(reduced[is_reached(reduced)])
