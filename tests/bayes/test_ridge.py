@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from sklearn.linear_model import Ridge
 
 from vbcgcd.bayes.linalg import symmetric
-from vbcgcd.bayes.ridge import RandomFeatures, RidgeStatistics, ridge_statistics, ridge_weights, score_margin
+from vbcgcd.bayes.ridge import RandomFeatures, RidgeStatistics, ridge_statistics, ridge_weights
 from vbcgcd.errors import InputError
 
 FEATURES = RandomFeatures(seed=3, dim=4, size=12)
@@ -19,7 +19,7 @@ def problem(seed, n_rows=30, n_categories=3):
 
 
 def assert_close(have, want):
-    for name in ("gram", "sums", "row_weight", "mass"):
+    for name in ("gram", "sums", "row_weight"):
         np.testing.assert_allclose(getattr(have, name), getattr(want, name), rtol=1e-9, atol=1e-12)
 
 
@@ -101,32 +101,6 @@ def test_a_category_without_rows_has_no_score():
     np.testing.assert_array_equal(ridge_weights(statistics, 1e-3)[:, 1], 0)
 
 
-def test_the_margin_is_that_of_the_mean_rows():
-    rows, _ = problem(7, n_rows=40)
-    labels = np.repeat([0, 1, 2], [20, 12, 8])
-    born = ridge_statistics(FEATURES, rows, np.eye(3)[labels])
-    more = ridge_statistics(FEATURES, rows[:5], np.eye(3)[labels[:5]], born.row_weight)
-    statistics = born + more  # five rows count twice
-    weights = ridge_weights(statistics, 0.1)
-    times = np.where(np.arange(40) < 5, 2.0, 1.0)
-    margins = []
-    for k in range(3):
-        own = labels == k
-        scores = np.average(FEATURES(rows[own]) @ weights, axis=0, weights=times[own])
-        margins.append(scores[k] - np.delete(scores, k).mean())
-    assert score_margin(statistics, weights) == pytest.approx(np.mean(margins))
-
-
-def test_a_category_without_rows_does_not_count_in_the_margin():
-    rows, _ = problem(7)
-    labels = np.arange(30) % 2
-    two, three = (ridge_statistics(FEATURES, rows, np.eye(3)[labels][:, :n]) for n in (2, 3))
-    found = [score_margin(s, ridge_weights(s, 0.1)) for s in (two, three)]
-    assert found[0] == pytest.approx(found[1])
-    one = ridge_statistics(FEATURES, rows, np.ones((30, 1)))
-    assert score_margin(one, ridge_weights(one, 0.1)) == 0
-
-
 def test_single_precision_is_close():
     rows, belongs = problem(5)
     exact = ridge_statistics(FEATURES, rows, belongs)
@@ -137,7 +111,7 @@ def test_single_precision_is_close():
 def test_sums_of_other_categories_cannot_be_added():
     rows, belongs = problem(0)
     one = ridge_statistics(FEATURES, rows, belongs)
-    other = RidgeStatistics(one.gram, one.sums, 2 * one.row_weight, one.mass)
+    other = RidgeStatistics(one.gram, one.sums, 2 * one.row_weight)
     with pytest.raises(InputError, match="same categories"):
         one + other
     with pytest.raises(InputError, match="got 3 and 2"):

@@ -10,9 +10,6 @@ are all that is kept; the regression of one-hot targets is
 
     V = (G + penalty I)^-1 [b_1 ... b_K]        score_k(z) = phi(z)^T v_k
 
-How far scores lie apart depends on how many categories there are and how alike. The sums tell that as well:
-with n_k = a_k sum_i r_ik, b_j / n_j is the mean row of category j, and scores b_j^T v_k / n_j for category k.
-
 The weight of a row is fixed when its category is born, one over its rows, so that categories count equally
 and rows can be added and taken back later: sums add and subtract, in any order.
 """
@@ -20,7 +17,7 @@ and rows can be added and taken back later: sums add and subtract, in any order.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -44,7 +41,7 @@ CHUNK_ROWS = 4096
 #: Lengths below this are zero.
 TINY = 1e-12
 
-__all__ = ["RandomFeatures", "RidgeStatistics", "ridge_statistics", "ridge_weights", "score_margin"]
+__all__ = ["RandomFeatures", "RidgeStatistics", "ridge_statistics", "ridge_weights"]
 
 
 @dataclass(frozen=True)
@@ -101,14 +98,11 @@ class RidgeStatistics:
         The vectors b_k, float64.
     row_weight : array (K,)
         Weight a_k of a row of each category, fixed at its birth.
-    mass : array (K,)
-        Weight n_k of all rows of each category: 1 at its birth.
     """
 
     gram: Array
     sums: Array
     row_weight: Array
-    mass: Array
 
     def __len__(self) -> int:
         return len(self.row_weight)
@@ -121,7 +115,7 @@ class RidgeStatistics:
     @property
     def nbytes(self) -> int:
         """Bytes of the sums."""
-        return int(self.gram.nbytes + self.sums.nbytes + self.row_weight.nbytes + self.mass.nbytes)
+        return int(self.gram.nbytes + self.sums.nbytes + self.row_weight.nbytes)
 
     @property
     def trace(self) -> float:
@@ -134,20 +128,15 @@ class RidgeStatistics:
             self.gram + other.gram,
             np.concatenate([self.sums, other.sums]),
             np.concatenate([self.row_weight, other.row_weight]),
-            np.concatenate([self.mass, other.mass]),
         )
 
     def __add__(self, other: RidgeStatistics) -> RidgeStatistics:
         self._check_same_categories(other)
-        return replace(
-            self, gram=self.gram + other.gram, sums=self.sums + other.sums, mass=self.mass + other.mass
-        )
+        return RidgeStatistics(self.gram + other.gram, self.sums + other.sums, self.row_weight)
 
     def __sub__(self, other: RidgeStatistics) -> RidgeStatistics:
         self._check_same_categories(other)
-        return replace(
-            self, gram=self.gram - other.gram, sums=self.sums - other.sums, mass=self.mass - other.mass
-        )
+        return RidgeStatistics(self.gram - other.gram, self.sums - other.sums, self.row_weight)
 
     def _check_same_categories(self, other: RidgeStatistics) -> None:
         if self.sums.shape != other.sums.shape or not np.array_equal(self.row_weight, other.row_weight):
@@ -191,7 +180,7 @@ def ridge_statistics(
         sums += part.T @ phi
         phi *= np.sqrt(part.sum(axis=1))[:, None].astype(phi.dtype)
         gram += _gram(phi)
-    return RidgeStatistics(gram, sums, np.asarray(row_weight), weight.sum(axis=0))
+    return RidgeStatistics(gram, sums, np.asarray(row_weight))
 
 
 def ridge_weights(statistics: RidgeStatistics, penalty: float) -> Array:
@@ -209,30 +198,6 @@ def ridge_weights(statistics: RidgeStatistics, penalty: float) -> Array:
     upper = cholesky_upper(unpack_upper(gram, statistics.size))
     half = solve_lower(upper, statistics.sums.copy())
     return np.asarray(scipy.linalg.blas.dtrsm(1.0, upper, half.T, lower=0, trans_a=0))
-
-
-def score_margin(statistics: RidgeStatistics, weights: Array) -> float:
-    """How far the mean row of a category scores above the others for its own, on average over categories.
-
-    Parameters
-    ----------
-    statistics : RidgeStatistics
-    weights : array (F, K)
-        See `ridge_weights`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> apart = ridge_statistics(RandomFeatures(0, 2, 500), np.array([[1.0, 0], [-1, 0]]), np.eye(2))
-    >>> round(score_margin(apart, ridge_weights(apart, 0.0)), 2)
-    1.0
-    """
-    present = statistics.mass > 0
-    if present.sum() < 2:
-        return 0.0
-    scores = (statistics.sums[present] / statistics.mass[present, None]) @ weights[:, present]
-    own = np.diag(scores)
-    return float(np.mean(own - (scores.sum(axis=1) - own) / (len(own) - 1)))
 
 
 def _gram(rows: Array) -> Array:

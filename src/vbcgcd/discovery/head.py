@@ -6,11 +6,11 @@ A Gaussian for each category describes where its rows lie; a ridge regression on
     log p_k(z) = T log N(z; category k) + weight score_k(z) + constant
 
 The temperature T, the weight and the penalty of the regression are chosen together on labelled rows that are
-left out (`vbcgcd.discovery.head_choice`), of K0 categories whose mean rows score m0 higher for their own
-category than for another. Scores lie in [0, 1]: among ever more categories, m of a margin is left, and K - 1
-others share what the own one leaves. Their odds against a mean row stay what they were with
+left out (`vbcgcd.discovery.head_choice`), of K0 categories. Scores are bounded, near 1 for the own category
+and near 0 for others, each of which takes its share of the probability however far away it is. So that their
+odds together stay what they were when there are K of them,
 
-    weight m - log(K - 1) = weight0 m0 - log(K0 - 1)
+    weight - log(K - 1) = weight0 - log(K0 - 1)
 
 Novelty, refusal, reliability and the search for novel categories remain the Gaussians'.
 """
@@ -25,18 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vbcgcd.bayes import Posterior, log_normalise
-from vbcgcd.bayes.ridge import (
-    RandomFeatures,
-    RidgeStatistics,
-    ridge_statistics,
-    ridge_weights,
-    score_margin,
-)
+from vbcgcd.bayes.ridge import RandomFeatures, RidgeStatistics, ridge_statistics, ridge_weights
 
 Array = NDArray[Any]
-
-#: Margins below this tell nothing.
-LEAST_MARGIN = 1e-3
 
 __all__ = ["Head"]
 
@@ -58,8 +49,6 @@ class Head:
         What log-densities are multiplied by beside it.
     n_chosen : int
         Number of these categories.
-    margin : float
-        How far their mean rows score above the others for their own.
     """
 
     features: RandomFeatures
@@ -68,34 +57,17 @@ class Head:
     chosen_weight: float
     temperature: float
     n_chosen: int
-    margin: float
-
-    @classmethod
-    def chosen(
-        cls,
-        features: RandomFeatures,
-        statistics: RidgeStatistics,
-        penalty: float,
-        weight: float,
-        temperature: float,
-    ) -> Head:
-        """A head whose settings were chosen with the categories that it has."""
-        margin = score_margin(statistics, ridge_weights(statistics, penalty))
-        return cls(features, statistics, penalty, weight, temperature, len(statistics), margin)
 
     @functools.cached_property
     def weights(self) -> Array:
         """The regression, array (F, K); solved when it is first asked for."""
         return ridge_weights(self.statistics, self.penalty)
 
-    @functools.cached_property
+    @property
     def weight(self) -> float:
         """What scores are multiplied by among the present categories, in nats."""
-        margin = score_margin(self.statistics, self.weights)
-        if min(self.margin, margin) < LEAST_MARGIN:
-            return self.chosen_weight
         more = np.log(max(len(self.statistics) - 1, 1) / max(self.n_chosen - 1, 1))
-        return float(max(self.chosen_weight * self.margin + more, 0.0) / margin)
+        return float(max(self.chosen_weight + more, 0.0))
 
     @property
     def nbytes(self) -> int:
@@ -138,10 +110,7 @@ class Head:
             "head.gram": self.statistics.gram,
             "head.sums": self.statistics.sums,
             "head.row_weight": self.statistics.row_weight,
-            "head.mass": self.statistics.mass,
-            "head.settings": np.array(
-                [self.penalty, self.chosen_weight, self.temperature, self.n_chosen, self.margin]
-            ),
+            "head.settings": np.array([self.penalty, self.chosen_weight, self.temperature, self.n_chosen]),
             "head.features": np.array([self.features.seed, self.features.dim, self.features.size]),
         }
 
@@ -151,12 +120,10 @@ class Head:
         if "head.settings" not in arrays:
             return None
         features = RandomFeatures(*map(int, arrays["head.features"]))
-        gram, sums, row_weight = (arrays[f"head.{name}"] for name in ("gram", "sums", "row_weight"))
-        mass = arrays.get("head.mass", (row_weight > 0).astype(np.float64))
-        statistics = RidgeStatistics(gram, sums, row_weight, mass)
+        statistics = RidgeStatistics(*(arrays[f"head.{name}"] for name in ("gram", "sums", "row_weight")))
         settings = [float(value) for value in arrays["head.settings"]]
-        if len(settings) == 3:  # up to release 0.1 the penalty was a share of the trace, which grows
+        if len(settings) == 3:  # the penalty used to be a share of the trace, which grows
             share, weight, temperature = settings
-            return cls.chosen(features, statistics, share * statistics.trace, weight, temperature)
-        penalty, weight, temperature, n_chosen, margin = settings
-        return cls(features, statistics, penalty, weight, temperature, int(n_chosen), margin)
+            return cls(features, statistics, share * statistics.trace, weight, temperature, len(statistics))
+        penalty, weight, temperature, n_chosen = settings
+        return cls(features, statistics, penalty, weight, temperature, int(n_chosen))

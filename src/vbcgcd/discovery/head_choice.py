@@ -116,7 +116,8 @@ def choose_head(
     features = RandomFeatures(seed, reducer.n_components, options.head_features)
     reduced = reducer.transform(rows, dtype=options.classifier.dtype)
     statistics = ridge_statistics(features, reduced, one_hot(codes, int(codes.max()) + 1))
-    return Head.chosen(features, statistics, ridge * statistics.trace, settings.weight, settings.temperature)
+    penalty, number = ridge * statistics.trace, len(statistics)
+    return Head(features, statistics, penalty, settings.weight, settings.temperature, number)
 
 
 def choose_settings(opinions: Opinions, ridges: tuple[float, ...] = RIDGES) -> tuple[float, Settings] | None:
