@@ -57,8 +57,8 @@ def test_what_is_no_setting_is_refused(key):
 
 def test_values_are_look_up():
     assert look_up(CONFIG, "model.count") == "silhouette"
-    assert look_up(CONFIG, "model.other") is None
-    for key in ("nothing", "sample.x"):
+    assert look_up(CONFIG, "model.covariance") == "full"  # not set, but in effect
+    for key in ("nothing", "sample.x", "model.other"):
         with pytest.raises(InputError):
             look_up(CONFIG, key)
 
@@ -89,7 +89,7 @@ def test_an_embedder_that_is_a_path_is_found_from_everywhere(run, place):
 def test_settings_are_shown_and_changed(run, run_json, animals):
     assert run_json("config")["sample"] == 200
     assert run("config", "model.n_components").stdout == "6\n"
-    assert run("config", "model.svi_steps").stdout == "null\n"
+    assert run("config", "model.svi_steps").stdout == "300\n"
     assert "sample is now 50" in run("config", "sample", 50).output
     assert 'names is now "number"' in run("config", "names", "number").output
     assert run_json("config", "reject", "0.1")["reject"] == 0.1

@@ -78,9 +78,13 @@ def test_statistics_of_responsibilities_agree(problem):
 def test_scatters_of_a_device_without_double_precision(problem, monkeypatch):
     rows, codes = problem
     monkeypatch.setattr("vbcgcd.devices.torch_math.has_double", lambda device: False)
-    plain, other = (statistics_by_label(rows, codes, 12, device=d) for d in (None, "cpu"))
+    single = rows.astype(np.float32)
+    plain, other = (statistics_by_label(single, codes, 12, device=d) for d in (None, "cpu"))
     np.testing.assert_allclose(other.scatter, plain.scatter, rtol=1e-4, atol=1e-4)
     assert other.scatter.dtype == np.float64
+    # Rows in double precision, which it would round, stay with NumPy.
+    plain, other = (statistics_by_label(rows + 1e6, codes, 12, device=d) for d in (None, "cpu"))
+    np.testing.assert_array_equal(other.scatter, plain.scatter)
 
 
 def test_rows_of_which_one_is_left_out_agree(problem):

@@ -109,7 +109,7 @@ def test_answers_stay_as_sure_as_they_are_right_when_categories_become_many():
 @pytest.mark.parametrize("number", [1, 2, 3, 50, 1000])
 def test_the_odds_against_all_others_together_stay(number):
     features = RandomFeatures(1, 6, 4)
-    statistics = ridge_statistics(features, np.zeros((1, 6)), np.zeros((1, number)))
+    statistics = ridge_statistics(features, np.ones((1, 6)), np.ones((1, number)))
     head = Head(features, statistics, 1.0, chosen_weight=8.0, temperature=0.5, n_chosen=3)
     others = max(number - 1, 1)
     assert np.exp(head.weight) / others == pytest.approx(np.exp(8.0) / 2)
@@ -119,5 +119,14 @@ def test_the_odds_against_all_others_together_stay(number):
 def test_the_penalty_stays_when_categories_are_added(problem):
     rows, labels = problem
     head = head_of(rows, labels)
-    grown = head.extended(rows, one_hot(np.zeros(60, int), 1))
-    assert grown.penalty == head.penalty
+    grown = head.extended(rows[:20], one_hot(np.zeros(20, int), 1))
+    phi, weight = head.features(rows), 1 / np.bincount(labels)[labels]
+    gram = (phi.T * weight) @ phi + phi[:20].T @ phi[:20] / 20 + 1e-3 * np.eye(40)
+    sums = np.column_stack([(phi.T * weight) @ one_hot(labels, 3), phi[:20].mean(axis=0)])
+    np.testing.assert_allclose(grown.weights, np.linalg.solve(gram, sums), rtol=1e-5, atol=1e-7)
+
+
+def test_a_category_without_rows_does_not_count(problem):
+    rows, labels = problem
+    head = head_of(rows, labels)
+    assert head.extended(rows, np.zeros((60, 20))).weight == head.weight

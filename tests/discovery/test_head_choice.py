@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from support import blobs
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.bayes import log_normalise
 from vbcgcd.discovery.base import learn_base
@@ -75,13 +74,13 @@ def test_where_means_do_not_tell_categories_apart_the_head_is_chosen_and_helps()
 
 @pytest.mark.parametrize("options", [{}, {"covariance": "diagonal"}, {"whiten": False, "dtype": "float64"}])
 def test_a_head_is_chosen_for_any_structure(options):
-    rows, labels = blobs(n_categories=8, dim=12, each=12, separation=0.7)
-    knowledge = learn_base(rows, labels, Options(head="ridge", head_features=60, **options))
-    head = knowledge.head
-    if head is not None:
-        assert len(head.statistics) == head.n_chosen == 8
-        assert head.weight > 0
-        assert np.isclose(np.array(RIDGES) * head.statistics.trace, head.penalty).any()
+    rows, labels = opposite(0, 20)
+    head = learn_base(
+        rows, labels, Options(head="ridge", head_features=300, metric="euclidean", **options)
+    ).head
+    assert len(head.statistics) == head.n_chosen == 6
+    assert head.weight == head.chosen_weight > 0
+    assert np.isclose(np.array(RIDGES) * head.statistics.trace, head.penalty).any()
 
 
 @pytest.mark.parametrize("options", [{}, {"covariance": "diagonal"}, {"whiten": False, "dtype": "float64"}])

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from support import blobs
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery import rehearsal as rehearsal_module
 from vbcgcd.discovery.mixture import Mixture
@@ -124,15 +125,23 @@ def test_eliminations_side_by_side_draw_what_they_would_draw_in_turn(digit_probl
         np.testing.assert_array_equal(trial.path().log_likelihood, path.log_likelihood)
 
 
-def test_a_path_that_ends_early_gives_the_same_price(digit_problem, monkeypatch):
-    model = CategoryDiscoverer(count="evidence").fit(digit_problem.rows, digit_problem.labels)
+def test_a_path_that_ends_early_gives_the_same_price(monkeypatch):
+    rows, labels = blobs(n_categories=15, dim=8, each=12)
+    model, ends = CategoryDiscoverer(count="evidence").fit(rows, labels), []
+
+    def noted(mixture, crowd, rng, give_up):
+        path = eliminate(mixture, crowd, rng, give_up=give_up)
+        ends.append(path.size[-1])
+        return path
 
     def whole(mixture, crowd, rng, give_up):
         return eliminate(mixture, crowd, rng)
 
-    early = price(model, digit_problem.rows, digit_problem.labels)
+    monkeypatch.setattr(rehearsal_module, "eliminate", noted)
+    early = price(model, rows, labels)
+    assert max(ends) > 0
     monkeypatch.setattr(rehearsal_module, "eliminate", whole)
-    late = price(model, digit_problem.rows, digit_problem.labels)
+    late = price(model, rows, labels)
     assert early.per_row == late.per_row
     np.testing.assert_array_equal(early.outliers, late.outliers)
 

@@ -124,3 +124,33 @@ def test_sums_beside_factors_may_be_rounded_by_another_processor_but_not_be_othe
     for other in (true * 1.0001, true[:-1]):
         with pytest.raises(InputError, match=f"the {name} of the posteriors are not those"):
             check_posterior(with_sums(other))
+
+
+RIDGE_HEAD = {
+    "head.gram": np.eye(4)[np.tril_indices(4)],
+    "head.sums": np.eye(3, 4),
+    "head.row_weight": np.ones(3),
+    "head.settings": np.array([0.1, 5.0, 0.1, 3.0]),
+    "head.features": np.array([0, 3, 4]),
+}
+
+
+def test_a_regression_as_it_was_saved_is_sound(load):
+    assert load(RIDGE_HEAD).knowledge_.head.weight == 5.0
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        ({"head.settings": np.array([0.1, 5.0, 0.1, 0.0])}, "out of range"),
+        ({"head.settings": np.array([0.1, -5.0, 0.1, 3.0])}, "out of range"),
+        ({"head.settings": np.array([np.nan, 5.0, 0.1, 3.0])}, "out of range"),
+        ({"head.row_weight": np.ones(1)}, "does not fit"),
+        ({"head.sums": np.eye(2, 4)}, "does not fit"),
+        ({"head.features": np.array([0, 2, 4])}, "does not fit"),
+        ({"head.gram": np.full(10, np.inf)}, "NaN or infinity"),
+    ],
+)
+def test_a_regression_that_does_not_fit_is_refused(load, arrays, reason):
+    with pytest.raises(InputError, match=reason):
+        load({**RIDGE_HEAD, **arrays})

@@ -232,7 +232,7 @@ def iter_label_statistics(
         raise InputError(f"Labels must be below n_categories = {n_categories}, got {labels.max()}.")
     order = np.argsort(labels, kind="stable")
     bounds = np.searchsorted(labels[order], np.arange(n_categories + 1))
-    device = _device_for(structure, device)
+    device = _device_for(rows, structure, device)
 
     def of_category(k: int) -> tuple[int, Statistics]:
         members = order[bounds[k] : bounds[k + 1]]
@@ -273,7 +273,7 @@ def statistics_by_responsibility(
     >>> statistics_by_responsibility(rows, np.array([[1.0, 0.0], [0.5, 0.5]])).count
     array([1.5, 0.5])
     """
-    device = _device_for(structure, device)
+    device = _device_for(rows, structure, device)
 
     def of_category(k: int) -> Statistics:
         members = np.flatnonzero(responsibility[:, k])
@@ -284,9 +284,11 @@ def statistics_by_responsibility(
     return Statistics.concatenate(list(in_parallel(of_category, range(n_categories), work=work)))
 
 
-def _device_for(structure: Structure, device: str | None) -> str | None:
-    """Where scatters of this structure are summed; None is NumPy."""
-    return resolve(device) if structure.partition(":")[0] == "full" else None
+def _device_for(rows: Array, structure: Structure, device: str | None) -> str | None:
+    """Where scatters of this structure are summed; None is NumPy, which never rounds rows before they are."""
+    if structure != "full" or (found := resolve(device)) is None:
+        return None
+    return found if rows.dtype != np.float64 or on_device("has_double", found) else None
 
 
 def _one_category(

@@ -201,10 +201,15 @@ def merge_settings(values: Sequence[tuple[str, Any]], config: Mapping[str, Any])
 
 
 def look_up(config: Mapping[str, Any], key: str) -> Any:
-    """The value of a setting or of a part of one; a part that is not set is None."""
+    """The value of a setting or of a part of one: of an option of the model the one in effect, else None."""
     name, dot, part = key.partition(".")
     if name not in config or (dot and not isinstance(config[name], Mapping)):
         raise _unknown(key, config)
+    if dot and name == "model":
+        values = {row["option"]: row["value"] for row in model_options(config[name])}
+        if part not in values:
+            raise InputError(f"There is no option {part!r} of the model; 'vbcgcd config model' lists them.")
+        return values[part]
     return config[name].get(part) if dot else config[name]
 
 

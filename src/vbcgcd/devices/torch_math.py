@@ -94,7 +94,7 @@ def has_double(device: str) -> bool:
     """Whether the device computes in double precision."""
     try:
         torch.zeros(1, dtype=torch.float64, device=device)
-    except (RuntimeError, TypeError):  # that of Apple has a type error for it
+    except (RuntimeError, TypeError):  # Apple's raises a TypeError
         return False
     return True
 
@@ -119,7 +119,7 @@ class Held:
 
     def part(self, chosen: Array) -> Held:
         """Some of the rows, which do not leave the device."""
-        return Held(self.rows[torch.as_tensor(chosen, device=self.rows.device)])
+        return Held(self.rows[torch.as_tensor(np.ascontiguousarray(chosen), device=self.rows.device)])
 
     def others_of_each_row(self, weight: Array) -> tuple[Array, Array, Array]:
         """As `vbcgcd.bayes.leave_one_out.others_of_each_row`: what a step of a mixture spends its time on."""

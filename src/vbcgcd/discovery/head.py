@@ -6,8 +6,8 @@ A Gaussian for each category describes where its rows lie; a ridge regression on
     log p_k(z) = T log N(z; category k) + weight score_k(z) + constant
 
 The temperature T, the weight and the penalty of the regression are chosen together on labelled rows that are
-left out (`vbcgcd.discovery.head_choice`), of K0 categories. Scores are bounded, near 1 for the own category
-and near 0 for others, each of which takes its share of the probability however far away it is. So that their
+left out (`vbcgcd.discovery.head_choice`), of K0 categories. Scores are near 1 for the own category and
+near 0 for others, each of which takes its share of the probability however far away it is. So that their
 odds together stay what they were when there are K of them,
 
     weight - log(K - 1) = weight0 - log(K0 - 1)
@@ -66,7 +66,8 @@ class Head:
     @property
     def weight(self) -> float:
         """What scores are multiplied by among the present categories, in nats."""
-        more = np.log(max(len(self.statistics) - 1, 1) / max(self.n_chosen - 1, 1))
+        present = int(np.count_nonzero(self.statistics.row_weight))  # others have no scores
+        more = np.log(max(present - 1, 1) / max(self.n_chosen - 1, 1))
         return float(max(self.chosen_weight + more, 0.0))
 
     @property

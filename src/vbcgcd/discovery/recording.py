@@ -12,7 +12,7 @@ from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.leftovers import Leftovers
 from vbcgcd.discovery.steps import NovelFit, back_among, few_labels
-from vbcgcd.record import SessionRecord
+from vbcgcd.record import SessionRecord, Step
 
 Array = NDArray[Any]
 
@@ -46,6 +46,9 @@ def record_of(
     knowledge: Knowledge,
     fit: NovelFit,
     leftovers: Leftovers | None,
+    *,
+    steps: tuple[Step, ...],
+    estimated: bool,
     **more: Any,
 ) -> SessionRecord:
     """The record of a session.
@@ -60,8 +63,11 @@ def record_of(
     fit : NovelFit
         Of the novel categories.
     leftovers : Leftovers or None
+    steps : tuple of Step
+    estimated : bool
+        Whether the number of novel categories was.
     **more
-        What else a `SessionRecord` has; ``steps`` and ``estimated`` among it.
+        What else a `SessionRecord` has.
     """
     assigned, novel = ~assignment.unassigned, labels[len(knowledge.posterior) :].tolist()
     present, counts = np.unique(labels[assignment.best[assigned]], return_counts=True)
@@ -73,16 +79,18 @@ def record_of(
         rows=len(assigned),
         novel={label: str(label) for label in novel},
         counts=dict(zip(present.tolist(), counts.tolist(), strict=True)),
-        seconds=sum(step.seconds for step in more["steps"]),
+        seconds=sum(step.seconds for step in steps),
         mean_probability=float(np.mean(sure)) if len(sure) else None,
         unassigned=int(assignment.unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: seedling for k, seedling in grown.items()},
         returned=back_among(assignment.returned, labels, assigned),
-        warnings=few_labels(knowledge) if more["estimated"] else (),
+        warnings=few_labels(knowledge) if estimated else (),
         evidence=0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum()),
         ratio_before=tuple(fit.ratio_before.tolist()),
         ratio_after=tuple(fit.ratio_after.tolist()),
+        steps=steps,
+        estimated=estimated,
         classes_=labels,
         **more,
     )

@@ -48,7 +48,7 @@ NEGLIGIBLE = {np.dtype(np.float64): 1e-12, np.dtype(np.float32): 1e-7}
 CONSTANT, TINY = 1e-9, 1e-30
 #: A smaller variance within categories is none: its root could not be divided by in any unit.
 LEAST_VARIANCE = 1e-40
-#: Variances within categories below this share of the largest are taken as that.
+#: Variances within categories below this share of the largest are raised to it.
 SINGULAR = 1e-10
 #: Rows of unit length are kept up to this size, and made anew each time beyond it.
 HELD_BYTES = 64 * 2**20
@@ -477,7 +477,7 @@ def _is_regular(matrix: Array, least: float) -> bool:
 
 
 def _is_bounded(root: Array, matrix: Array, least: float) -> bool:
-    """The same, from the `_inverse_root`; it may be False without need.
+    """As `_is_regular`, given the `_inverse_root`; it may be False of a regular matrix.
 
     The trace of a positive definite matrix bounds its largest eigenvalue, and that of its inverse the least.
     """
@@ -501,7 +501,7 @@ def _principal_axes(total: Array, n_components: int | None, negligible: float) -
 
 
 def _whitening(within: Array, total: Array, shrinkage: float, *, any_axes: bool = False) -> Array:
-    """Matrix A with A^T W A = I for the shrunk within-category covariance W; a triangle is one as well."""
+    """Matrix A with A^T W A = I for the shrunk covariance W; with ``any_axes`` it may be triangular."""
     dim = len(within)
     if np.trace(within) <= 1e-10 * np.trace(total):
         within = total  # no category has two different rows: the overall spread is the only scale there is

@@ -19,6 +19,7 @@ from vbcgcd.bayes import STRUCTURES, Posterior, structure_of
 from vbcgcd.bayes.linalg import diagonal_positions, packed_size
 from vbcgcd.bayes.stacks import FactorStack, summaries
 from vbcgcd.discovery.direction_head import DirectionHead
+from vbcgcd.discovery.head import Head
 from vbcgcd.discovery.knowledge import Knowledge, score
 from vbcgcd.discovery.model_file import KIND, VERSION, computing_here, read_model
 from vbcgcd.discovery.options import Options
@@ -99,6 +100,8 @@ def check_knowledge(knowledge: Knowledge) -> None:
         raise InputError("the shapes of projection and posteriors do not agree")
     if isinstance(knowledge.head, DirectionHead):
         _check_direction_head(knowledge.head, dim)
+    elif knowledge.head is not None:
+        _check_ridge_head(knowledge.head, dim, len(knowledge.posterior))
     if knowledge.prior.dim != dim or knowledge.prior.structure != knowledge.posterior.structure:
         raise InputError("prior and posteriors do not agree")
     numbers = [knowledge.temperature, knowledge.size_spread, knowledge.margin, knowledge.prior.kappa]
@@ -116,6 +119,18 @@ def _check_direction_head(head: DirectionHead, dim: int) -> None:
         raise InputError("its head does not fit its posteriors")
     if not np.isfinite([head.weight, head.temperature]).all() or head.temperature <= 0:
         raise InputError("its calibration is not finite")
+
+
+def _check_ridge_head(head: Head, dim: int, n_categories: int) -> None:
+    statistics, size = head.statistics, head.features.size
+    for name, ndim in (("gram", 1), ("sums", 2), ("row_weight", 1)):
+        _check_array(f"head {name}", getattr(statistics, name), ndim)
+    shapes = (statistics.gram.shape, statistics.sums.shape, statistics.row_weight.shape)
+    if head.features.dim != dim or shapes != ((packed_size(size),), (n_categories, size), (n_categories,)):
+        raise InputError("its head does not fit its posteriors")
+    numbers = [head.penalty, head.chosen_weight, head.temperature]
+    if not np.isfinite(numbers).all() or min(numbers) < 0 or head.n_chosen < 1:
+        raise InputError("the calibration of its head is out of range")
 
 
 def _check_answers(knowledge: Knowledge, n_inputs: int) -> None:

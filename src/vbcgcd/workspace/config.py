@@ -128,10 +128,9 @@ def check_device(model: Mapping[str, Any], before: Mapping[str, Any]) -> None:
     device = model.get("device")
     if device is None or device == before.get("device"):
         return
-    from vbcgcd.devices import is_here, resolve
+    from vbcgcd.devices import resolve
 
-    if not is_here(device):
-        resolve(device)
+    resolve(device)
 
 
 def with_vocabulary(changes: Mapping[str, Any]) -> dict[str, Any]:
