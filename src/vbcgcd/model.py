@@ -307,7 +307,8 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         rows = check_rows(self, X)
-        return self.knowledge_.reduced(rows).astype(rows.dtype, copy=False)
+        # In the precision of the rows: the last digits of a shorter one depend on a row's neighbours.
+        return self.knowledge_.reduced(rows, dtype=rows.dtype)
 
     @property
     def _n_features_out(self) -> int:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vbcgcd.bayes import (
     Classifier,
@@ -132,15 +132,22 @@ class Knowledge:
         known = Known(self.posterior.mean, self.counts, self.came_later)
         return Stream(mixture, self.novelty, self.margin, rng, known)
 
-    def reduced(self, rows: Array, first: int = 0) -> Array:
-        """Reduced embeddings in the precision of the posteriors; ``first`` is the number of the first row.
+    def reduced(self, rows: Array, first: int = 0, *, dtype: DTypeLike | None = None) -> Array:
+        """Reduced embeddings, by default in the precision of the posteriors.
+
+        Parameters
+        ----------
+        rows : array (N, d)
+        first : int
+            The number of the first row, for errors.
+        dtype : dtype, optional
 
         Raises
         ------
         InputError
             Where a row is so far out that nothing can be computed with it.
         """
-        reduced = self.reducer.transform(rows, dtype=self.posterior.mean.dtype)
+        reduced = self.reducer.transform(rows, dtype=self.posterior.mean.dtype if dtype is None else dtype)
         check_reach(reduced, rows, float(np.sqrt(self.prior.variance)), first)
         return reduced
 
