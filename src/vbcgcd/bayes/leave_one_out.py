@@ -48,6 +48,7 @@ __all__ = [
     "left_out_densities",
     "mean_correction",
     "others_of_each_row",
+    "squared_lengths",
 ]
 
 
@@ -119,7 +120,14 @@ class Others(NamedTuple):
     own: Array
 
 
-def others_of_each_row(rows: Array, weight: Array, held: HeldRows | None = None) -> Others:
+def squared_lengths(rows: Array) -> Array:
+    """Squared length of each row (N, D), array (N, 1)."""
+    return np.asarray(np.einsum("nd,nd->n", rows, rows)[:, None])
+
+
+def others_of_each_row(
+    rows: Array, weight: Array, held: HeldRows | None = None, own: Array | None = None
+) -> Others:
     """Product of each row with the sum of the others, squared length of that sum, and of the row (N, 1).
 
     Parameters
@@ -129,11 +137,14 @@ def others_of_each_row(rows: Array, weight: Array, held: HeldRows | None = None)
         Weight of each row in each cluster.
     held : HeldRows, optional
         The same rows on a device, which computes.
+    own : array (N, 1), optional
+        Squared lengths of the rows, where they are known already.
     """
     if held is not None:
         return Others(*held.others_of_each_row(weight))
     sums = weight.T @ rows
-    own = np.einsum("nd,nd->n", rows, rows)[:, None]
+    if own is None:
+        own = squared_lengths(rows)
     product = rows @ sums.T
     length = np.einsum("kd,kd->k", sums, sums) - 2 * weight * product + weight**2 * own
     return Others(product - weight * own, length, own)

@@ -128,7 +128,13 @@ class Geometry:
         return np.asarray(-self.sharpness * both)
 
     def left_out_similarity(
-        self, rows: Array, weight: Array, *, corrected: bool = False, held: HeldRows | None = None
+        self,
+        rows: Array,
+        weight: Array,
+        *,
+        corrected: bool = False,
+        held: HeldRows | None = None,
+        own: Array | None = None,
     ) -> Array:
         """Similarity of each row to the weighted mean of the *other* rows in each cluster, array (N, K).
 
@@ -141,8 +147,10 @@ class Geometry:
             Whether it is `corrected` for the number of other rows.
         held : HeldRows, optional
             The same rows on a device, which computes their products.
+        own : array (N, 1), optional
+            Squared lengths of the rows, where they are known already.
         """
-        product, length, own = others_of_each_row(rows, weight, held)
+        product, length, own = others_of_each_row(rows, weight, held, own)
         others = weight.sum(axis=0) - weight
         return self.to_others(product, length, own, others, corrected=corrected)
 

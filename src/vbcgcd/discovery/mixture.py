@@ -19,6 +19,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from vbcgcd.bayes.leave_one_out import squared_lengths
 from vbcgcd.devices import HeldRows, hold
 from vbcgcd.discovery.geometry import Geometry
 from vbcgcd.discovery.known_side import KnownSide, log_sum_exp
@@ -156,7 +157,13 @@ class Mixture:
     def left_out_similarity(self, responsibility: Array) -> Array:
         """Similarity of each row to the novel categories without it, array (N, K)."""
         weight = responsibility * self.weight[:, None]
-        return self.geometry.left_out_similarity(self.rows, weight, corrected=self.corrects, held=self.held)
+        return self.geometry.left_out_similarity(
+            self.rows,
+            weight,
+            corrected=self.corrects,
+            held=self.held,
+            own=None if self.held is not None else self.own,
+        )
 
     def part(self, rows: Array, similarity: Array | None = None) -> Mixture:
         """Some of the rows; categories with these similarities (N, K) are known as well."""
@@ -168,6 +175,11 @@ class Mixture:
     def total(self) -> float:
         """Weight of all rows."""
         return float(self.weight.sum())
+
+    @functools.cached_property
+    def own(self) -> Array:
+        """Squared length of each row, array (N, 1)."""
+        return squared_lengths(self.rows)
 
     @functools.cached_property
     def known(self) -> Array:

@@ -400,17 +400,14 @@ def _unit_is_better(
         return False  # unit length already, or not everywhere defined
     settings = replace(settings, any_axes=True)
     seed = int(rng.integers(2**31))  # the same rows are left out in both trials
-    plain, scaled = (
-        _choose_shrinkage(
-            sample,
-            part,
-            _moments(sample, part, replace(settings, unit=unit), rng, some),
-            unit,
-            np.random.default_rng(seed),
-            some,
-        )[1]
-        for unit in (False, True)
-    )
+
+    def losses(unit: bool) -> Array:
+        moments = _moments(sample, part, replace(settings, unit=unit), rng, some)
+        return _choose_shrinkage(sample, part, moments, unit, np.random.default_rng(seed), some)[1]
+
+    # Wide rows draw from one generator, one trial after the other.
+    work = 0 if rows.shape[1] > WIDEST_EXACT else sample.size * sample.shape[1]
+    plain, scaled = in_parallel(losses, (False, True), work=work)
     if not np.isfinite([plain, scaled]).all():
         return False  # rows of a category do not differ
     # Directions are the usual meaning of embeddings: keep lengths only where that is clearly better.

@@ -82,28 +82,29 @@ def rehearse(
     if n_categories < FEWEST_CATEGORIES or len(rows) < FEWEST_ROWS * n_categories:
         return None
     order = rng.permutation(n_categories)
-    trials = list[_Trial]()
-    for fold in range(FOLDS):
-        hidden = order[(fold * n_hidden + np.arange(n_hidden)) % n_categories]
-        stage = _stage(rows, codes, hidden, reducer, rng)
-        if stage is None:
-            return None
-        mixture = stage.mixture(stage.with_hidden(rng), geometry, device)
-        # What the strongest categories are worth is not asked for: the path may end above them.
-        smallest = int(WEAKEST_REAL * n_hidden)
-        trials.append(_Trial.drawing(mixture, int(CROWDING * n_hidden) + 2, rng, smallest))
-        trials.append(_Trial.drawing(stage.mixture(stage.unseen, geometry, device), OUTLIER_CROWD, rng))
+    folds = [
+        _Fold.drawing(codes, order[(fold * n_hidden + np.arange(n_hidden)) % n_categories], rng)
+        for fold in range(FOLDS)
+    ]
+    if any(len(fold.training) == 0 or len(fold.unseen) == 0 for fold in folds):
+        return None
+    work = len(folds[0].training) * reducer.projection.size
+    pairs = list(in_parallel(lambda fold: fold.trials(rows, reducer, geometry, device), folds, work=work))
+    if any(pair is None for pair in pairs):
+        return None
+    # The long ones first: threads that share them are then done at about the same time.
+    trials = [trial for both in zip(*pairs, strict=True) for trial in both]
     work = trials[0].mixture.rows.size * trials[0].crowd
     paths = list(in_parallel(_Trial.path, trials, work=work))
     totals = [trial.mixture.total for trial in trials]
-    # Of each rehearsal, the path with hidden categories comes first, then that of mere outliers.
     outlier_worth = []
-    for total, path in zip(totals[1::2], paths[1::2], strict=True):
+    for total, path in zip(totals[FOLDS:], paths[FOLDS:], strict=True):
         lost = path.log_likelihood[:-1] - path.log_likelihood[1:]
         outlier_worth.append(np.sort(lost)[::-1] / np.sqrt(total))
     outliers = np.maximum(np.mean(outlier_worth, axis=0), 0.0)
     worth = [
-        _worth(path, total, outliers, n_hidden) for total, path in zip(totals[::2], paths[::2], strict=True)
+        _worth(path, total, outliers, n_hidden)
+        for total, path in zip(totals[:FOLDS], paths[:FOLDS], strict=True)
     ]
     real, fragment = (float(mean) for mean in np.mean(worth, axis=0))
     real = max(real, LEAST_REAL)
@@ -126,13 +127,6 @@ class _Trial:
     rng: np.random.Generator
     smallest: int = 0
 
-    @classmethod
-    def drawing(cls, mixture: Mixture, crowd: int, rng: np.random.Generator, smallest: int = 0) -> _Trial:
-        """The next elimination, down to ``smallest``; ``rng`` is left as the elimination would leave it."""
-        own = copy.deepcopy(rng)
-        rng.random(CROWD_RESTARTS * crowd * SEED_TRIALS)
-        return cls(mixture, crowd, own, smallest)
-
     def path(self) -> Path:
         return eliminate(
             self.mixture, self.crowd, self.rng, give_up=lambda path: bool(path.size[-1] <= self.smallest)
@@ -140,50 +134,80 @@ class _Trial:
 
 
 @dataclass(frozen=True, eq=False)
-class _Stage:
-    """One rehearsal: hidden categories, and reduced rows of the others that its reduction has not seen."""
+class _Fold:
+    """One rehearsal with all that is random in it drawn: several can be prepared side by side.
 
-    rows: Array
-    codes: Array
-    hidden: Array
+    Parameters
+    ----------
+    training : int array
+        Rows of the known categories, which its reduction learns from.
+    labels : int array
+        The categories of these rows, 0 to n_known - 1.
+    unseen : int array
+        Other rows of the known categories.
+    novel : int array
+        Rows of the hidden categories.
+    n_known, n_hidden : int
+        Number of categories.
+    rngs : tuple of Generator
+        What the eliminations with and without hidden categories will draw from.
+    """
+
+    training: Array
+    labels: Array
     unseen: Array
-    reducer: Reducer
-    means: Array
+    novel: Array
     n_known: int
+    n_hidden: int
+    rngs: tuple[np.random.Generator, np.random.Generator]
 
-    def with_hidden(self, rng: np.random.Generator) -> Array:
-        """Reduced rows of the hidden categories and nearly as many unseen known ones."""
-        novel = np.concatenate(
-            [rng.permutation(np.flatnonzero(self.codes == c))[:HIDDEN_ROWS] for c in self.hidden]
+    @classmethod
+    def drawing(cls, codes: Array, hidden: Array, rng: np.random.Generator) -> _Fold:
+        """With these categories hidden; ``rng`` is left as the whole rehearsal would leave it."""
+        known = np.setdiff1d(np.unique(codes), hidden)
+        position = np.full(int(codes.max()) + 1, -1)
+        position[known] = np.arange(len(known))
+        set_aside = rng.random(len(codes)) < UNSEEN_SHARE
+        is_known = position[codes] >= 0
+        training = rng.permutation(np.flatnonzero(is_known & ~set_aside))[:TRAINING_ROWS]
+        training = training[np.argsort(codes[training], kind="stable")]
+        labels = np.unique(position[codes[training]], return_inverse=True)[1]
+        unseen = rng.permutation(np.flatnonzero(is_known & set_aside))[:KNOWN_ROWS]
+        novel = [rng.permutation(np.flatnonzero(codes == c))[:HIDDEN_ROWS] for c in hidden]
+        rngs = _reserved(rng, _crowd(len(hidden))), _reserved(rng, OUTLIER_CROWD)
+        return cls(training, labels, unseen, np.concatenate(novel), len(known), len(hidden), rngs)
+
+    def trials(
+        self, rows: Array, reducer: Reducer, geometry: Geometry, device: str | None
+    ) -> tuple[_Trial, _Trial] | None:
+        """Eliminations with and without hidden categories; None where no known row can be computed with."""
+        own, means = fit_like(reducer, rows[self.training], self.labels)
+        unseen, novel = (_reached(own, rows[part]) for part in (self.unseen, self.novel))
+        if not len(unseen):
+            return None
+
+        def mixture(reduced: Array) -> Mixture:
+            return cooled(Mixture.of(reduced, means, geometry, device=device))
+
+        some = unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(novel)))]
+        # What the strongest categories are worth is not asked for: the path may end above them.
+        smallest = int(WEAKEST_REAL * self.n_hidden)
+        both = mixture(np.concatenate([novel, some]))
+        return (
+            _Trial(both, _crowd(self.n_hidden), self.rngs[0], smallest),
+            _Trial(mixture(unseen), OUTLIER_CROWD, self.rngs[1]),
         )
-        reduced = _reached(self.reducer, self.rows[novel])
-        return np.concatenate(
-            [reduced, self.unseen[: max(self.n_known, int(KNOWN_PER_HIDDEN * len(reduced)))]]
-        )
-
-    def mixture(self, reduced: Array, geometry: Geometry, device: str | None = None) -> Mixture:
-        """The mixture of these rows at the sharpness of a search."""
-        return cooled(Mixture.of(reduced, self.means, geometry, device=device))
 
 
-def _stage(
-    rows: Array, codes: Array, hidden: Array, reducer: Reducer, rng: np.random.Generator
-) -> _Stage | None:
-    """A rehearsal with these categories hidden; None where no rows are left to learn from or to judge by."""
-    known = np.setdiff1d(np.unique(codes), hidden)
-    position = np.full(int(codes.max()) + 1, -1)
-    position[known] = np.arange(len(known))
-    set_aside = rng.random(len(codes)) < UNSEEN_SHARE
-    is_known = position[codes] >= 0
-    training = rng.permutation(np.flatnonzero(is_known & ~set_aside))[:TRAINING_ROWS]
-    training = training[np.argsort(codes[training], kind="stable")]
-    labels = np.unique(position[codes[training]], return_inverse=True)[1]
-    unseen = rng.permutation(np.flatnonzero(is_known & set_aside))[:KNOWN_ROWS]
-    if len(training) == 0 or len(unseen) == 0:
-        return None
-    own, means = fit_like(reducer, rows[training], labels)
-    reached = _reached(own, rows[unseen])
-    return _Stage(rows, codes, hidden, reached, own, means, len(known)) if len(reached) else None
+def _crowd(n_hidden: int) -> int:
+    return int(CROWDING * n_hidden) + 2
+
+
+def _reserved(rng: np.random.Generator, crowd: int) -> np.random.Generator:
+    """A generator of the numbers that an elimination draws next, which ``rng`` then leaves out."""
+    own = copy.deepcopy(rng)
+    rng.random(CROWD_RESTARTS * crowd * SEED_TRIALS)
+    return own
 
 
 def _reached(reducer: Reducer, rows: Array) -> Array:
