@@ -80,7 +80,6 @@ class Measured(NamedTuple):
     fitted_error: float
     kept: float
     fit_seconds: float
-    session_seconds: float
     predict_seconds: float
     nbytes: int
     settings: tuple[float, float]
@@ -131,22 +130,19 @@ class Stream:
         """Let the model answer with one of the heads."""
         self.model.knowledge_ = replace(self.model.knowledge_, head=self.heads[kind])
 
-    def discover(self, number_known: bool) -> float:
-        """All sessions; seconds of one."""
-        data, classes, spent = self.data, np.unique(self.data.train_y), 0.0
+    def discover(self, number_known: bool) -> None:
+        """All sessions."""
+        data, classes = self.data, np.unique(self.data.train_y)
         for session in self.plan.sessions:
             rows, truth = data.train_x[session.rows], data.train_y[session.rows]
             known, before = self.model.classes_, self.predictions(rows)
-            start = time.process_time()
             record = self.model.discover(rows, n_novel=len(session.novel) if number_known else None)
-            spent += time.process_time() - start
             outcome = outcome_of(record, self.model.classes_)
             self.match.add(outcome.novel, outcome.labels_, truth, session.novel)
             is_known, ids = np.isin(outcome.labels_, known), set(self.model.classes_.tolist())
             for kind, log in self.logs.items():  # which known category it is, each reading says for itself
                 labels = np.where(is_known, before[kind], outcome.labels_)
                 log.add(rows, labels, np.searchsorted(classes, truth), ids)
-        return spent / len(self.plan.sessions)
 
     def of_each(self, ask: Callable[[], Any]) -> dict[str, Any]:
         """What the model answers in each reading."""
@@ -176,7 +172,8 @@ def measure(
     """The stream by the Gaussians alone and with each head."""
     stream = Stream(data, plan, kinds, **options)
     stream.fit()
-    fitted, session_seconds = stream.answers(0), stream.discover(number_known)
+    fitted = stream.answers(0)
+    stream.discover(number_known)
     last = len(plan.sessions)
     final, truth = stream.answers(last), data.test_y[np.isin(data.test_y, plan.known_before(last))]
     novel, labelled = np.isin(truth, plan.sessions[-1].novel), np.isin(truth, plan.labelled)
@@ -192,7 +189,6 @@ def measure(
             fitted[kind].error,
             stream.logs[kind].judge(stream.model.predict).share,
             stream.seconds[kind],
-            session_seconds,
             reading.seconds,
             0 if head is None else head.nbytes,
             (0.0, 0.0) if head is None else (head.weight, head.temperature),

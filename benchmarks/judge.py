@@ -27,6 +27,7 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import scipy
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -109,9 +110,9 @@ class Observed(CountProblem):
 
 
 class Candidates(NamedTuple):
-    """What the judge weighs (M, 10), the further witness last; whether each is right; and its weight.
+    """What the judge weighs (M, 9), whether each is right, and its weight.
 
-    Sessions count alike.
+    A further witness is the last column where it was asked for. Sessions count alike.
     """
 
     evidence: np.ndarray
@@ -134,7 +135,7 @@ def sessions(data: Dataset, shape: StreamShape, seed: int) -> Iterator[tuple[Kno
         knowledge, known = learn_more(knowledge, knowledge.reduced(rows[novel]), codes[novel]), names
 
 
-def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None:
+def candidates(knowledge: Knowledge, rows: Any, codes: Any, *, separator: bool = False) -> Candidates | None:
     """All that one session weighs."""
     here = SessionRows(knowledge.reduced(rows), knowledge, None, lambda name: None)
     problem = Observed(
@@ -160,7 +161,8 @@ def candidates(knowledge: Knowledge, rows: Any, codes: Any) -> Candidates | None
         taken = evidence.taken * np.log(evidence.chance)
         near = (evidence.log_apart, evidence.log_labelled, evidence.log_nearness)
         columns = (evidence.worth, taken, size * (1 - uneven), size * uneven, evidence.late, late, *near)
-        columns = (*columns, separation(here.rows, labels, len(evidence.worth)))
+        if separator:
+            columns = (*columns, separation(here.rows, labels, len(evidence.worth)))
         weighed.append(np.column_stack(columns)[judged])
         right.append((first & (largest >= len(knowledge.posterior)))[judged])
     if not weighed or not sum(map(len, weighed)):
@@ -190,7 +192,7 @@ def _left_out_margin(own: np.ndarray, other: np.ndarray) -> float:
     root = np.sqrt(np.where(side > 0, 0.5 / len(own), 0.5 / len(other)))
     z = np.column_stack([z, np.ones(len(z))]) * root[:, None]
     kernel = z @ z.T + RIDGE * np.trace(z @ z.T) / len(z) * np.eye(len(z))
-    inverse = np.linalg.inv(kernel)
+    inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(kernel), np.eye(len(z)))
     left_out = root * side - (inverse @ (root * side)) / np.diag(inverse)
     return float(np.mean((left_out / root)[: len(own)]))
 
@@ -260,7 +262,7 @@ def main() -> None:
     for name, data in datasets(options.data).items():
         shapes = shapes_of(len(np.unique(data.train_y)))
         runs = (session for shape in shapes for seed in seeds for session in sessions(data, shape, seed))
-        weighed[name] = together(candidates(*session) for session in runs)
+        weighed[name] = together(candidates(*session, separator=options.separator) for session in runs)
         if options.separator:
             continue
         kept_ones[name] = together(kept(data, shape, seed) for shape in STREAM_NAMES for seed in seeds)

@@ -76,7 +76,9 @@ def test_imports_and_help_bring_nothing_heavy(program):
     assert imported(program) == set()
 
 
-@pytest.mark.parametrize("words", [("status",), ("sessions",), ("sessions", "--all"), ("config",)])
+@pytest.mark.parametrize(
+    "words", [("status",), ("sessions",), ("sessions", "--all"), ("config",), ("config", "reject")]
+)
 @pytest.mark.parametrize("form", [(), ("--json",)], ids=["table", "json"])
 def test_looking_at_a_workspace_brings_nothing_heavy(workspace, words, form):
     assert imported(command(*words, *form), cwd=workspace) == set()

@@ -307,8 +307,9 @@ class CategoryDiscoverer(RowByRow, _Roles, BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         rows = check_rows(self, X)
-        # In the precision of the rows: the last digits of a shorter one depend on a row's neighbours.
-        return self.knowledge_.reduced(rows, dtype=rows.dtype)
+        # In the longer precision of the two: the last digits depend on which rows are reduced together.
+        dtype = np.promote_types(rows.dtype, self.posterior_.mean.dtype)
+        return self.knowledge_.reduced(rows, dtype=dtype).astype(rows.dtype, copy=False)
 
     @property
     def _n_features_out(self) -> int:

@@ -67,12 +67,21 @@ def test_statistics_of_responsibilities_agree(problem):
     rows, _ = problem
     weight = np.random.default_rng(1).dirichlet(np.full(4, 0.2), size=len(rows))
     weight[:, 3] = 0
-    for structure in ("full", "full:half"):
-        plain, other = (
-            statistics_by_responsibility(rows, weight, structure=structure, device=d) for d in (None, "cpu")
-        )
-        for name in ("count", "mean", "scatter"):
-            np.testing.assert_allclose(getattr(other, name), getattr(plain, name), rtol=1e-4, atol=1e-6)
+    plain, other = (statistics_by_responsibility(rows, weight, device=d) for d in (None, "cpu"))
+    for name in ("count", "mean", "scatter"):
+        np.testing.assert_allclose(getattr(other, name), getattr(plain, name), rtol=1e-4, atol=1e-6)
+
+
+def test_memory_that_must_not_be_written_to_is_no_reason_to_warn(problem):
+    rows = problem[0].astype(np.float32)
+    weight = np.ones((len(rows), 2), np.float32)
+    posterior = posterior_of(Prior(dim=9, nu=30.0), statistics_by_label(*problem, 12))
+    frozen = [rows, weight, posterior.mean, posterior.factor]
+    for array in frozen:
+        array.setflags(write=False)
+    hold(rows, "cpu").others_of_each_row(weight)
+    on_device("distances", *(frozen[i] for i in (0, 2, 3)), "cpu")
+    on_device("moments", rows, weight[:, 0], "cpu")
 
 
 def test_scatters_of_a_device_without_double_precision(problem, monkeypatch):
@@ -122,6 +131,11 @@ def test_a_model_predicts_on_a_device(problem):
 
 def test_other_structures_and_metrics_stay_with_numpy(problem):
     rows, codes = problem
+    for structure in ("full:half", "lowrank:4"):
+        plain, other = (
+            statistics_by_label(rows, codes, 12, structure=structure, device=d) for d in (None, "cpu")
+        )
+        np.testing.assert_array_equal(other.scatter, plain.scatter)
     statistics = statistics_by_label(rows, codes, 12, structure="diagonal", device="cpu")
     np.testing.assert_array_equal(
         statistics.scatter, statistics_by_label(rows, codes, 12, structure="diagonal").scatter
@@ -138,7 +152,7 @@ def test_devices_by_name():
     assert resolve(None) is None
     assert resolve("cpu") == "cpu"
     assert resolve("auto") == ("cuda" if torch.cuda.is_available() else None)
-    for name in ("abacus", "meta"):  # one that holds no numbers is of no use
+    for name in ("abacus", "meta", "hpu"):  # one that holds no numbers is of no use, or has no module
         with pytest.raises(InputError, match="not available"):
             resolve(name)
 

@@ -6,9 +6,8 @@ import sys
 import numpy as np
 import pytest
 
-from support import mixture_of
+from support import mixture_of, quick_mixture
 from vbcgcd import CategoryDiscoverer
-from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.search import search, seed
 
 torch_math = pytest.importorskip("vbcgcd.devices.torch_math")
@@ -41,25 +40,12 @@ def moved(monkeypatch):
     return shapes
 
 
-def as_quick(mixture):
-    return QuickMixture(
-        mixture.geometry,
-        mixture.rows,
-        mixture.known_side,
-        mixture.weight,
-        mixture.size_spread,
-        mixture.sharpness,
-        mixture.corrects,
-        mixture.held,
-    )
-
-
-@pytest.mark.parametrize("form", [lambda m: m, lambda m: m.corrected(), lambda m: m.at(3.0), as_quick])
+@pytest.mark.parametrize("form", [lambda m: m, lambda m: m.corrected(), lambda m: m.at(3.0), quick_mixture])
 def test_steps_agree(mixtures, form):
     start = seed(mixtures[0], 4, np.random.default_rng(1))
     plain, other = (form(m).em(start, 0.5, 5, tolerance=0) for m in mixtures)
     # The quick mixture in NumPy leaves a row out only of categories that it belongs to.
-    tolerance = 5e-3 if form is as_quick else 1e-4
+    tolerance = 5e-3 if form is quick_mixture else 1e-4
     np.testing.assert_allclose(other.responsibility, plain.responsibility, atol=tolerance)
     assert other.log_likelihood == pytest.approx(plain.log_likelihood, rel=1e-4)
     assert other.share == pytest.approx(plain.share, abs=tolerance)
@@ -68,10 +54,10 @@ def test_steps_agree(mixtures, form):
 def test_a_quick_mixture_takes_the_ordinary_steps_on_a_device(mixtures):
     on_device = mixtures[1]
     start = seed(on_device, 4, np.random.default_rng(1))
-    quick, ordinary = (m.em(start, 0.5, 5) for m in (as_quick(on_device), on_device))
+    quick, ordinary = (m.em(start, 0.5, 5) for m in (quick_mixture(on_device), on_device))
     np.testing.assert_array_equal(quick.responsibility, ordinary.responsibility)
     np.testing.assert_array_equal(
-        as_quick(on_device).left_out_similarity(start), on_device.left_out_similarity(start)
+        quick_mixture(on_device).left_out_similarity(start), on_device.left_out_similarity(start)
     )
 
 

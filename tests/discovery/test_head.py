@@ -80,6 +80,10 @@ def test_arrays_of_release_0_1_give_the_answers_that_they_gave(problem):
     density = np.random.default_rng(1).normal(size=(60, 3))
     want = log_normalise(0.5 * density + 5.0 * phi @ direct)
     np.testing.assert_allclose(head.log_probabilities(rows, density), want, atol=1e-8)
+    # Two more categories without a row: the weight is still what it was.
+    old["head.sums"] = np.concatenate([statistics.sums, np.zeros((2, 40))])
+    old["head.row_weight"] = np.append(statistics.row_weight, [0.0, 0.0])
+    assert Head.from_arrays(old).weight == 5.0
 
 
 def scattered(n_categories, seed=0, each=30, dim=30):

@@ -8,7 +8,7 @@ from vbcgcd.bayes import log_evidence
 from vbcgcd.discovery.base import learn_base
 from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.recording import Assignment, record_of
+from vbcgcd.discovery.recording import Assignment, session_record
 from vbcgcd.discovery.session import fit_novel
 from vbcgcd.record import Step
 
@@ -31,8 +31,8 @@ def record(knowledge, **changes):
     )
     more = {"session": 3, "estimated": True, "flagged": 0.5, "novel_share": 0.5, "count": None}
     steps = (Step("novelty", 0.25, {}), Step("assign", 0.5, {}))
-    arrays = {"labels_": labels[assignment.best], "probabilities_": None, "novelty_": None, "lessons_": None}
-    return fit, record_of(
+    arrays = {"labels": labels[assignment.best], "probabilities": None, "novelty": None, "lessons": None}
+    return fit, session_record(
         assignment, labels, knowledge, fit, None, steps=steps, **{**more, **arrays, **changes}
     )
 
@@ -56,9 +56,9 @@ def test_too_few_labels_are_said_only_where_the_number_is_estimated():
     nothing = fit_novel(few.reduced(rows[:1]), np.ones((1, 0)), few, Options(), np.random.default_rng(0))
     one = Assignment(np.array([1]), np.array([1.0]), np.array([False]), Returned.none(1))
     more = {"session": 1, "flagged": 0.0, "novel_share": 0.0, "count": None, "steps": ()}
-    arrays = {"labels_": labels[[1]], "probabilities_": None, "novelty_": None, "lessons_": None}
+    arrays = {"labels": labels[[1]], "probabilities": None, "novelty": None, "lessons": None}
     said = [
-        record_of(one, labels, few, nothing, None, estimated=e, **more, **arrays).warnings
+        session_record(one, labels, few, nothing, None, estimated=e, **more, **arrays).warnings
         for e in (True, False)
     ]
     assert said[0]

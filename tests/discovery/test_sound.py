@@ -145,6 +145,8 @@ def test_a_regression_as_it_was_saved_is_sound(load):
         ({"head.settings": np.array([0.1, 5.0, 0.1, 0.0])}, "out of range"),
         ({"head.settings": np.array([0.1, -5.0, 0.1, 3.0])}, "out of range"),
         ({"head.settings": np.array([np.nan, 5.0, 0.1, 3.0])}, "out of range"),
+        ({"head.settings": np.array([0.1, 5.0, 0.0, 3.0])}, "out of range"),
+        ({"head.row_weight": np.array([1.0, -1.0, 1.0])}, "out of range"),
         ({"head.row_weight": np.ones(1)}, "does not fit"),
         ({"head.sums": np.eye(2, 4)}, "does not fit"),
         ({"head.features": np.array([0, 2, 4])}, "does not fit"),

@@ -144,6 +144,18 @@ def test_rows_are_judged_one_by_one(digits, fitted_digits):
     np.testing.assert_allclose(fitted_digits.predict_proba(test), one_by_one, atol=1e-5)
 
 
+@pytest.mark.parametrize(("rows_as", "dtype"), [("float64", "float32"), ("float32", "float64")])
+def test_rows_are_reduced_in_the_longer_precision_of_rows_and_model(rows_as, dtype):
+    rng = np.random.default_rng(0)
+    rows, labels = (1e3 + rng.normal(size=(60, 8))).astype(rows_as), np.repeat([0, 1, 2], 20)
+    model = CategoryDiscoverer(dtype=dtype, normalise=False, count="evidence").fit(rows, labels)
+    exact = (rows.astype(np.float64) - model.reducer_.center) @ model.reducer_.projection
+    reduced = model.transform(rows)
+    assert reduced.dtype == rows_as
+    tolerance = 1e-6 if rows_as == "float32" else 1e-11
+    np.testing.assert_allclose(reduced, exact, rtol=tolerance, atol=tolerance)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_digits_are_told_apart_at_least_as_well_as_by_linear_discriminants(digits, dtype):
     train, labels, test, truth = digits

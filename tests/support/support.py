@@ -1,13 +1,14 @@
 """What tests of the estimator share: problems, checks of answers and records, pairwise arrays."""
 
 import itertools
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from vbcgcd import CategoryDiscoverer
 from vbcgcd.discovery.geometry import Geometry
+from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.mixture import Mixture
 from vbcgcd.discovery.seedlings import Seedlings
 from vbcgcd.discovery.session import run_session
@@ -120,6 +121,11 @@ def rays(n_known_rows, n_novel_rows, *, n_known=4, n_novel=3, seed=0, noise=0.25
 
 def mixture_of(rows, means, kind="direction", sharpness=30.0, **options):
     return Mixture.of(rows, means, Geometry(kind, sharpness), **options)
+
+
+def quick_mixture(mixture):
+    """The same mixture as large sessions search it."""
+    return QuickMixture(**{field.name: getattr(mixture, field.name) for field in fields(Mixture)})
 
 
 #: What `leaving` says to a user.

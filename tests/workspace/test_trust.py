@@ -160,6 +160,18 @@ def test_the_offline_embedders_need_no_confirmation(pictures, tmp_path):
     assert set(copy.predict(pictures).name) == {"dark", "light"}
 
 
+def test_to_say_where_a_model_computes_does_not_confirm_its_plug_in(tmp_path):
+    chosen = {"cluster": "plugin:mine"}
+    Workspace.init(tmp_path / "w", model=chosen).export(tmp_path / "e.zip")
+    copy = Workspace.import_(tmp_path / "e.zip", tmp_path / "copy")
+    with pytest.raises(InputError, match=r"runs the code of a plug-in[.] If you trust it, confirm it with"):
+        copy.configure(model={**chosen, "device": "auto"})
+    assert set(copy.unconfirmed()) == {"model"}
+    copy.configure(model=chosen)
+    copy.configure(model={**chosen, "device": "auto"})
+    assert not copy.unconfirmed()
+
+
 def test_no_export_has_the_note(pictures, tmp_path):
     copy = Workspace.import_(tmp_path / "w.zip", tmp_path / "copy")
     copy.relocate(pictures, pictures)

@@ -113,6 +113,11 @@ class RidgeStatistics:
         return int(self.sums.shape[1])
 
     @property
+    def n_present(self) -> int:
+        """Number of categories that have rows; the others have no scores."""
+        return int(np.count_nonzero(self.row_weight))
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the sums."""
         return int(self.gram.nbytes + self.sums.nbytes + self.row_weight.nbytes)

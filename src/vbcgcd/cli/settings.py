@@ -205,7 +205,7 @@ def look_up(config: Mapping[str, Any], key: str) -> Any:
     name, dot, part = key.partition(".")
     if name not in config or (dot and not isinstance(config[name], Mapping)):
         raise _unknown(key, config)
-    if dot and name == "model":
+    if dot and name == "model" and part not in config[name]:
         values = {row["option"]: row["value"] for row in model_options(config[name])}
         if part not in values:
             raise InputError(f"There is no option {part!r} of the model; 'vbcgcd config model' lists them.")

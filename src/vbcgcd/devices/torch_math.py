@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,11 +29,14 @@ def first_gpu() -> str | None:
 def choose(device: str) -> str:
     """The device, if torch has it here."""
     try:
-        torch.zeros(1, device=device).cpu()
-    except (RuntimeError, AssertionError):  # an assertion where torch was built without CUDA
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            torch.zeros(1, device=device).cpu()
+    except (RuntimeError, AssertionError, ImportError):  # by kind of device and build of torch
         names = "'auto', 'cpu'" if first_gpu() is None else "'auto', 'cpu', 'cuda'"
         raise InputError(
-            f"device {device[:40]!r} is not available on this machine; use {names} or None.", option="device"
+            f"device {device[:40]!r} is not available on this machine; use {names} or None (null).",
+            option="device",
         ) from None
     return device
 
@@ -76,12 +80,12 @@ def moments(rows: Array, weight: Array | None, device: str) -> tuple[Array, Arra
     device : str
     """
     dtype = torch.float64 if has_double(device) else torch.float32
-    z = torch.as_tensor(np.ascontiguousarray(rows)).to(device, dtype)
+    z = _tensor(rows).to(device, dtype)
     if weight is None:
         mean = z.mean(dim=0)
         z = z - mean
     else:
-        w = torch.as_tensor(np.ascontiguousarray(weight)).to(device, dtype)
+        w = _tensor(weight).to(device, dtype)
         mean = w @ z / w.sum().clamp(min=torch.finfo(dtype).tiny)
         z = (z - mean) * w.sqrt()[:, None]
     place = torch.tril_indices(z.shape[1], z.shape[1], device=device)
@@ -103,7 +107,7 @@ def hold(rows: Array, device: str) -> Held | None:
     """Rows (N, D) moved to a device in their precision; None where it does not have that."""
     if rows.dtype == np.float64 and not has_double(device):
         return None
-    return Held(torch.as_tensor(np.ascontiguousarray(rows)).to(device))
+    return Held(_tensor(rows).to(device))
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,12 +123,12 @@ class Held:
 
     def part(self, chosen: Array) -> Held:
         """Some of the rows, which do not leave the device."""
-        return Held(self.rows[torch.as_tensor(np.ascontiguousarray(chosen), device=self.rows.device)])
+        return Held(self.rows[_tensor(chosen).to(self.rows.device)])
 
     def others_of_each_row(self, weight: Array) -> tuple[Array, Array, Array]:
         """As `vbcgcd.bayes.leave_one_out.others_of_each_row`: what a step of a mixture spends its time on."""
         z, own = self.rows, self.own
-        w = torch.as_tensor(np.ascontiguousarray(weight)).to(z)
+        w = _tensor(weight).to(z)
         sums = w.T @ z
         product = z @ sums.T
         length = sums.square().sum(dim=1) - 2 * w * product + w.square() * own
@@ -132,4 +136,10 @@ class Held:
 
 
 def _to(array: Array, device: str) -> torch.Tensor:
-    return torch.as_tensor(np.ascontiguousarray(array, dtype=np.float32), device=device)
+    return _tensor(np.asarray(array, dtype=np.float32)).to(device)
+
+
+def _tensor(array: Array) -> torch.Tensor:
+    """The array as a tensor; memory that must not be written to is copied, or torch would warn of it."""
+    array = np.ascontiguousarray(array)
+    return torch.from_numpy(array if array.flags.writeable else array.copy())

@@ -66,8 +66,7 @@ class Head:
     @property
     def weight(self) -> float:
         """What scores are multiplied by among the present categories, in nats."""
-        present = int(np.count_nonzero(self.statistics.row_weight))  # others have no scores
-        more = np.log(max(present - 1, 1) / max(self.n_chosen - 1, 1))
+        more = np.log(max(self.statistics.n_present - 1, 1) / max(self.n_chosen - 1, 1))
         return float(max(self.chosen_weight + more, 0.0))
 
     @property
@@ -125,6 +124,7 @@ class Head:
         settings = [float(value) for value in arrays["head.settings"]]
         if len(settings) == 3:  # the penalty used to be a share of the trace, which grows
             share, weight, temperature = settings
-            return cls(features, statistics, share * statistics.trace, weight, temperature, len(statistics))
+            penalty = share * statistics.trace
+            return cls(features, statistics, penalty, weight, temperature, statistics.n_present)
         penalty, weight, temperature, n_chosen = settings
         return cls(features, statistics, penalty, weight, temperature, int(n_chosen))

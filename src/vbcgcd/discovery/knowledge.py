@@ -132,6 +132,10 @@ class Knowledge:
         known = Known(self.posterior.mean, self.counts, self.came_later)
         return Stream(mixture, self.novelty, self.margin, rng, known)
 
+    def for_workers(self) -> Knowledge:
+        """To be computed with elsewhere: by NumPy, since devices differ and answers must not."""
+        return replace(self, classifier=replace(self.classifier, device=None))
+
     def reduced(self, rows: Array, first: int = 0, *, dtype: DTypeLike | None = None) -> Array:
         """Reduced embeddings, by default in the precision of the posteriors.
 

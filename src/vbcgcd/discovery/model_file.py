@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -179,7 +179,7 @@ def computing_here(knowledge: Knowledge) -> Knowledge:
         return knowledge
     warnings.warn(
         f"The model asks for the device {str(device)[:40]!r}, which is not available here; it computes with "
-        "NumPy instead.",
+        "NumPy instead, and so will a copy that is saved here.",
         stacklevel=4,
     )
-    return replace(knowledge, classifier=replace(knowledge.classifier, device=None))
+    return knowledge.for_workers()

@@ -12,11 +12,11 @@ from vbcgcd.discovery.distinct import Returned
 from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.leftovers import Leftovers
 from vbcgcd.discovery.steps import NovelFit, back_among, few_labels
-from vbcgcd.record import SessionRecord, Step
+from vbcgcd.record import CountCurve, Lessons, SessionRecord, Step
 
 Array = NDArray[Any]
 
-__all__ = ["Assignment", "record_of"]
+__all__ = ["Assignment", "session_record"]
 
 
 class Assignment(NamedTuple):
@@ -40,37 +40,45 @@ class Assignment(NamedTuple):
     returned: Returned
 
 
-def record_of(
+def session_record(
     assignment: Assignment,
-    labels: Array,
+    names: Array,
     knowledge: Knowledge,
     fit: NovelFit,
     leftovers: Leftovers | None,
     *,
-    steps: tuple[Step, ...],
+    session: int,
+    flagged: float,
     estimated: bool,
-    **more: Any,
+    novel_share: float | None,
+    count: CountCurve | None,
+    steps: tuple[Step, ...],
+    labels: Array,
+    probabilities: Any,
+    novelty: Array,
+    lessons: Lessons | None,
 ) -> SessionRecord:
     """The record of a session.
 
     Parameters
     ----------
     assignment : Assignment
-    labels : array (K,)
-        Of the known categories, then of the novel ones.
+    names : array (K,)
+        Labels of the known categories, then of the novel ones.
     knowledge : Knowledge
         Before the session.
     fit : NovelFit
         Of the novel categories.
     leftovers : Leftovers or None
-    steps : tuple of Step
+    session, flagged, novel_share, count, steps
+        As in the record.
     estimated : bool
         Whether the number of novel categories was.
-    **more
-        What else a `SessionRecord` has.
+    labels, probabilities, novelty, lessons
+        Of the rows, in the order in which they came.
     """
-    assigned, novel = ~assignment.unassigned, labels[len(knowledge.posterior) :].tolist()
-    present, counts = np.unique(labels[assignment.best[assigned]], return_counts=True)
+    assigned, novel = ~assignment.unassigned, names[len(knowledge.posterior) :].tolist()
+    present, counts = np.unique(names[assignment.best[assigned]], return_counts=True)
     sure = assignment.probability[assigned]
     seedlings = None if leftovers is None else leftovers.seedlings
     grown = {} if leftovers is None else leftovers.grown
@@ -84,13 +92,20 @@ def record_of(
         unassigned=int(assignment.unassigned.sum()),
         seedlings=() if seedlings is None else seedlings.sizes,
         grown={novel[k]: seedling for k, seedling in grown.items()},
-        returned=back_among(assignment.returned, labels, assigned),
+        returned=back_among(assignment.returned, names, assigned),
         warnings=few_labels(knowledge) if estimated else (),
         evidence=0.0 if fit.posterior is None else float(log_evidence(knowledge.prior, fit.posterior).sum()),
         ratio_before=tuple(fit.ratio_before.tolist()),
         ratio_after=tuple(fit.ratio_after.tolist()),
         steps=steps,
         estimated=estimated,
-        classes_=labels,
-        **more,
+        classes_=names,
+        session=session,
+        flagged=flagged,
+        novel_share=novel_share,
+        count=count,
+        labels_=labels,
+        probabilities_=probabilities,
+        novelty_=novelty,
+        lessons_=lessons,
     )

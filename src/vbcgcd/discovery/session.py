@@ -22,7 +22,7 @@ from vbcgcd.discovery.large.session import MANY_ROWS, can_sample, check_can_samp
 from vbcgcd.discovery.leftovers import tend, with_past
 from vbcgcd.discovery.lessons import lessons_of
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.recording import Assignment, record_of
+from vbcgcd.discovery.recording import Assignment, session_record
 from vbcgcd.discovery.rows import Discovery, SessionRows
 from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, discover_among, few_labels, fit_novel
 from vbcgcd.discovery.strategies import hard_labels
@@ -140,7 +140,7 @@ def run_session(
     back, lessons = np.argsort(order), None
     if fit.weight is not None and here.weight is None:
         lessons = lessons_of(fit.weight, sure_known, len(knowledge.posterior), leftovers, back)
-    record = record_of(
+    record = session_record(
         Assignment(best, gather(probabilities, best), unassigned, discovery.returned),
         labels,
         knowledge,
@@ -152,10 +152,10 @@ def run_session(
         novel_share=discovery.share,
         count=discovery.curve,
         steps=tuple(here.steps),
-        labels_=with_unassigned(labels[best], unassigned, labels)[back],
-        probabilities_=probabilities[back],
-        novelty_=novelty[back],
-        lessons_=lessons,
+        labels=with_unassigned(labels[best], unassigned, labels)[back],
+        probabilities=probabilities[back],
+        novelty=novelty[back],
+        lessons=lessons,
     )
     knowledge = knowledge.absorbed(here.rows, sure_known, here.weight)
     if leftovers is not None:

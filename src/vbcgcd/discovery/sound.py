@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import fields, replace
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -129,13 +129,14 @@ def _check_ridge_head(head: Head, dim: int, n_categories: int) -> None:
     if head.features.dim != dim or shapes != ((packed_size(size),), (n_categories, size), (n_categories,)):
         raise InputError("its head does not fit its posteriors")
     numbers = [head.penalty, head.chosen_weight, head.temperature]
-    if not np.isfinite(numbers).all() or min(numbers) < 0 or head.n_chosen < 1:
+    in_range = np.isfinite(numbers).all() and min(numbers) >= 0 and head.temperature > 0
+    if not in_range or head.n_chosen < 1 or (statistics.row_weight < 0).any():
         raise InputError("the calibration of its head is out of range")
 
 
 def _check_answers(knowledge: Knowledge, n_inputs: int) -> None:
     # Its device may be another machine's.
-    knowledge = replace(knowledge, classifier=replace(knowledge.classifier, device=None))
+    knowledge = knowledge.for_workers()
     probe = np.stack([np.zeros(n_inputs), np.ones(n_inputs), knowledge.reducer.center + 0.5])
     with np.errstate(all="ignore"):
         scores = score(knowledge, probe)

@@ -155,7 +155,7 @@ def predict_shards(
     missing, done = folder.begin()
     finished = sum(shard.rows for shard in done)
     progress(finished, data.rows)
-    work = Predict(knowledge, tuple(ids), tuple(names), reject, data, folder.target)
+    work = Predict(knowledge.for_workers(), tuple(ids), tuple(names), reject, data, folder.target)
     written = []
     for shard in engine.map(work, missing):
         written.append(shard)

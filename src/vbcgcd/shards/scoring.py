@@ -132,7 +132,7 @@ def score_shards(
         Called with the rows that are done and all of them.
     """
     share = 1.0 if data.rows <= sample_rows else sample_rows / data.rows
-    work = ScoreRows(knowledge, replace(data, keep=()), codes, share)
+    work = ScoreRows(knowledge.for_workers(), replace(data, keep=()), codes, share)
     references: list[str] = []
     scores, sampled, reduced = [], [], []
     first = 0

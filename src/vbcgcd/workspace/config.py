@@ -90,8 +90,9 @@ def check_config(changes: Mapping[str, Any], *, learned: bool = False) -> dict[s
         )
     fixed = [name for name in FIXED if name in changes and learned]
     if fixed:
+        free = "; only model.device can" if "model" in fixed else ""
         raise InputError(
-            f"{' and '.join(fixed)} cannot be changed after the base session; create a new workspace.",
+            f"{' and '.join(fixed)} cannot be changed after the base session{free}; create a new workspace.",
             option=fixed[0],
         )
     if isinstance(changes.get("embedder"), os.PathLike):

@@ -178,7 +178,8 @@ class Snapshot:
             self._memory.missing.add(device)
             warnings.warn(
                 f"model.device is {str(device)[:40]!r}, which is not available here; NumPy computes "
-                "instead. With the device 'auto' a GPU computes where there is one, and NumPy elsewhere.",
+                "instead. 'vbcgcd config model.device auto' takes a GPU where there is one, else NumPy, and "
+                "ends this note.",
                 WorkspaceWarning,
                 stacklevel=2,
             )

@@ -184,6 +184,13 @@ def check_clusterer(snapshot: Snapshot) -> None:
         raise InputError(f"This workspace was imported, and its model names {chosen!r}, its settings do not.")
 
 
+def check_model_setting(snapshot: Snapshot, model: Any) -> None:
+    """Raise if a change of other options would confirm the plug-in of a model that was imported."""
+    now = snapshot.state.config["model"]
+    if isinstance(model, Mapping) and model != now and model.get("cluster") == now.get("cluster"):
+        _check_confirmed(snapshot, "model")
+
+
 def _check_confirmed(snapshot: Snapshot, *settings: str) -> None:
     doubtful = unconfirmed(snapshot)
     for setting in settings:

@@ -4,22 +4,10 @@ import numpy as np
 import pytest
 
 from support import mixture_of
+from support import quick_mixture as quick
 from vbcgcd.discovery.large.components import Belonging, Components, sums_of, to_components
-from vbcgcd.discovery.large.quick import QuickMixture
 from vbcgcd.discovery.mixture import MixtureState
 from vbcgcd.discovery.search import cooled, eliminate, gains, least_valuable, seed
-
-
-def quick(mixture):
-    return QuickMixture(
-        mixture.geometry,
-        mixture.rows,
-        mixture.known_side,
-        mixture.weight,
-        mixture.size_spread,
-        mixture.sharpness,
-        mixture.corrects,
-    )
 
 
 @pytest.fixture(params=["direction", "distance"])

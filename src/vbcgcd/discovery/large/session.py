@@ -25,7 +25,7 @@ from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block
 from vbcgcd.discovery.large.scheduling import over_blocks
 from vbcgcd.discovery.leftovers import Leftovers, strangeness_of, tend, with_past
 from vbcgcd.discovery.options import Options
-from vbcgcd.discovery.recording import Assignment, record_of
+from vbcgcd.discovery.recording import Assignment, session_record
 from vbcgcd.discovery.steps import SURE_KNOWN, NovelFit, fit_statistics
 from vbcgcd.discovery.strategies import CONFIDENT, FEWEST_TEACHERS, one_hot
 from vbcgcd.errors import InputError
@@ -110,7 +110,7 @@ def run_large_session(
         sure = ~assigned.unassigned & (assigned.best < len(knowledge.posterior))
         sure_known = np.where(sure & (assigned.probability >= SURE_KNOWN), assigned.best, -1)
     leftovers, n_known, best = outcome.leftovers, len(knowledge.posterior), assigned.best
-    record = record_of(
+    record = session_record(
         Assignment(best, assigned.probability, assigned.unassigned, assigned.returned),
         labels,
         knowledge,
@@ -122,10 +122,10 @@ def run_large_session(
         novel_share=outcome.found.refined.components.share,
         count=outcome.found.discovery.curve,
         steps=tuple(rows.steps),
-        labels_=with_unassigned(labels[best], assigned.unassigned, labels),
-        probabilities_=together(assigned.category, assigned.probabilities, len(labels)),
-        novelty_=rows.novelty,
-        lessons_=_lessons(outcome, fit, sure_known, n_known) if weight is None else None,
+        labels=with_unassigned(labels[best], assigned.unassigned, labels),
+        probabilities=together(assigned.category, assigned.probabilities, len(labels)),
+        novelty=rows.novelty,
+        lessons=_lessons(outcome, fit, sure_known, n_known) if weight is None else None,
     )
     knowledge = _learned(rows, sure_known)
     if leftovers is not None:

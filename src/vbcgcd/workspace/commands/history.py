@@ -9,7 +9,7 @@ from vbcgcd.errors import InputError, NothingToDo
 from vbcgcd.workspace.config import DEFAULTS, FIXED, check_config, check_device, fixed_part
 from vbcgcd.workspace.log.commits import Commit, Draft
 from vbcgcd.workspace.snapshot import Snapshot
-from vbcgcd.workspace.trust import unconfirmed
+from vbcgcd.workspace.trust import check_model_setting
 from vbcgcd.workspace.values import UndoResult
 
 __all__ = ["configure_draft", "redo_draft", "undo_draft", "undo_result"]
@@ -49,10 +49,11 @@ def undo_result(commit: Commit, before: Snapshot) -> UndoResult:
 def configure_draft(snapshot: Snapshot, changes: Mapping[str, Any]) -> Draft:
     """Change settings."""
     now = snapshot.state.config
+    check_model_setting(snapshot, changes.get("model", now["model"]))
     changed = {
         name: value
         for name, value in changes.items()
-        if name not in FIXED or _is_other(snapshot, name, value)
+        if name not in FIXED or fixed_part(name, value) != fixed_part(name, now.get(name))
     }
     # What is fixed may be said again as it is, which confirms it in an imported workspace.
     checked = check_config(changed, learned=snapshot.state.model is not None)
@@ -61,17 +62,6 @@ def configure_draft(snapshot: Snapshot, changes: Mapping[str, Any]) -> Draft:
         raise InputError(f"No setting to change; the settings are {', '.join(DEFAULTS)}.")
     check_device(checked.get("model", {}), now["model"])
     return Draft("configure", changes={"config": checked}, parameters=checked)
-
-
-def _is_other(snapshot: Snapshot, name: str, value: Any) -> bool:
-    """Whether a setting would change in what the base session fixes."""
-    now = snapshot.state.config.get(name)
-    if value == now:
-        return False
-    if fixed_part(name, value) != fixed_part(name, now):
-        return True
-    # To say where an imported model computes must not confirm the plug-in that it names.
-    return name in unconfirmed(snapshot)
 
 
 def _check_last(commit: int | None, last: Commit, what: str, outcome: str) -> None:

@@ -281,7 +281,8 @@ def discover_shards_draft(
     from vbcgcd.shards.scoring import ScoredRows, references_of
 
     start, history, state = time.perf_counter(), snapshot.history, snapshot.state
-    before, session, options = snapshot.knowledge, history.next_session, snapshot.base.options
+    before, session = snapshot.knowledge.for_workers(), history.next_session
+    options = snapshot.base.options
     rows = ShardRows(data, engine)
     with computing_on(engine):
         knowledge, outcome = run_session(
