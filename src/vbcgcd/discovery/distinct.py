@@ -3,8 +3,9 @@
 The first pass finds the large ones, by a rehearsed price (`vbcgcd.discovery.count`) or, where there is none,
 by removing the least valuable category from a crowd, one after the other. The second looks among the rows
 that are still badly explained: it finds the small ones. The least probable is removed and its rows go
-elsewhere, one after the other, until all that are left are probable enough. One that is removed only because
-a category that was found before lies where it lies is that category, come back. Groups that are worth
+elsewhere, one after the other, until all that are left are probable enough. One that cannot be told from a
+labelled category is that category, however many rows of it came at once. One that is removed only because a
+category that was found before lies where it lies is that category, come back. Groups that are worth
 less, but more than chance, are left over for seedlings.
 """
 
@@ -331,8 +332,8 @@ def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fal
 
 
 def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> tuple[Array, Evidence]:
-    """Log odds of each category beyond those that it needs, array (K,), -inf where it has too few rows; and
-    what was weighed.
+    """Log odds of each category beyond those that it needs, array (K,), -inf where it has too few rows or is
+    a labelled one; and what was weighed.
     """
     evidence = stream.evidence(cool, found.state, found.late, even=found.even)
     say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
@@ -341,7 +342,8 @@ def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fals
         needed = np.log(np.where(found.late, ODDS_LATE_ALONE, ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)
     rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
-    return np.where(rows < FEWEST_ROWS, -np.inf, evidence.log_odds - needed), evidence
+    impossible = (rows < FEWEST_ROWS) | evidence.is_labelled
+    return np.where(impossible, -np.inf, evidence.log_odds - needed), evidence
 
 
 def _unexplained(

@@ -19,7 +19,7 @@ regression, the *judge*:
   more the surer the categories of the first pass are of one size;
 - how far its mean is from those of the known categories. What came back lies where a category lies that was
   found before, however many rows it has; a labelled category next door says less, since the projection was
-  made to tell it apart;
+  made to tell it apart, unless nothing tells the two apart: then they are one;
 - how near a larger novel one is, among the known categories: were the two unrelated, it could have any rank
   in nearness, but the halves of a category lie side by side.
 
@@ -53,6 +53,9 @@ COMMON, WORTH, LATE = 2.0, 1.65, -1.5
 #: Weights of the log margins that tell it from the nearest category that was found before, and from the
 #: nearest labelled one, and between which bounds they count: less is noise, and more says no more.
 FOUND_BEFORE, LABELLED, APART_BOUNDS = 1.7, 0.4, (0.07, 1.5)
+#: A group that so few margins tell from a labelled category is that category: known ones share their weight
+#: equally, so one that comes with many rows would else be worth a category of its own for its frequency.
+SAME_AS_LABELLED = 0.5
 #: Weight of the log probability that a larger novel category is as near by chance, and the least probability.
 NEARNESS, LEAST_NEARNESS = 0.5, 0.01
 #: Weights of the reliability: the intercept, log odds of the judge, and how clearly its rows belong to it.
@@ -175,6 +178,11 @@ class Evidence(NamedTuple):
     def log_labelled(self) -> Array:
         """How near a category of the base session is, in the same way; array (K,)."""
         return _log_apart(self.labelled)
+
+    @property
+    def is_labelled(self) -> Array:
+        """Which cannot be told from a category of the base session, bool array (K,)."""
+        return np.asarray(np.broadcast_to(self.labelled, self.worth.shape) < SAME_AS_LABELLED)
 
     @property
     def log_nearness(self) -> Array:
