@@ -5,8 +5,8 @@ VBCGCD_DATA=... python benchmarks/sensitivity.py --markdown
 Each constant in turn is halved and doubled (one between 0.5 and 1 has its distance to 1 halved and doubled)
 and short streams of the datasets are run again, the number of novel categories not told: 18 classes of at
 most 40 rows, 9 of them labelled, three sessions, 48 dimensions. Shown is the change of All in points, the
-mean over the datasets and the largest on one of them. Constants that only bound memory or rounding are
-listed, not varied.
+mean over the datasets and the largest on one of them. Constants that only bound memory or rounding, and
+tuples, are listed, not varied.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ KINDS = {
     "geometry": "rounding",
     "head_choice": "effort",
     "knowledge": "memory",
+    "known_side": "memory",
+    "large": "effort",
     "leftovers": "convention",
     "magnitude": "rounding",
     "mixture": "rounding",
@@ -58,19 +60,22 @@ KINDS = {
     "silhouette": "effort",
     "sound": "rounding",
     "strategies": "convention",
+    "top": "effort",
+    "traces": "effort",
     "watch": "convention",
     "worth": "streams",
 }
 NAMED = {
     "memory": "BLOCK_ROWS CHUNK_ROWS CALIBRATION_SCORES HELD_BYTES WIDEST_EXACT VERSION",
     "rounding": "LEAST_VARIANCE SAME_EVIDENCE CONSTANT TINY LEAST_WEIGHT GMM_FLOOR NEGLIGIBLE LEAST_WORTH "
-    "LEAST_REAL FARTHEST DEVIATIONS",
+    "LEAST_REAL FARTHEST DEVIATIONS SINGULAR LIGHTEST",
     "effort": "FOLDS CANDIDATES MERGE_STEPS FIRST_CROWD SILHOUETTE_ROWS SILHOUETTE_MOST KMEANS_STARTS "
     "EM_STEPS CROWD_STARTS CROWD_STEPS REFIT_STEPS JOINT_STEPS LARGEST_CROWD QUANTILES STRANGER_STEPS "
     "HIDDEN_ROWS KNOWN_ROWS TRAINING_ROWS EM_TOLERANCE MOST",
     "convention": "FLAGGED FEWEST USUAL_ALERTNESS STRANGER_START SILHOUETTE_NOVELTY EVEN_SHARE "
-    "HDBSCAN_FEWEST HDBSCAN_SHARE UNSEEN_SHARE FEWEST_OTHERS",
-    "streams": "EVENNESS_PRICE SEARCH_SHARPNESS SAFETY CONFIDENT SURPRISE CHEAPNESS PROMISING",
+    "HDBSCAN_FEWEST HDBSCAN_SHARE UNSEEN_SHARE FEWEST_OTHERS GOLDEN",
+    "streams": "GROUP_ROWS TOO_LARGE LEAST_ROWS "
+    "EVENNESS_PRICE SEARCH_SHARPNESS SAFETY CONFIDENT SURPRISE CHEAPNESS PROMISING",
 }
 UNVARIED = ("memory", "rounding")
 MEANING = {
@@ -93,22 +98,37 @@ class Constant(NamedTuple):
 
 
 def constants() -> Iterator[Constant]:
-    """All numbers in capitals at the top of the modules of `vbcgcd.discovery`."""
+    """All numbers in capitals at the top of the modules of `vbcgcd.discovery`, several together as well."""
     named = {name: kind for kind, names in NAMED.items() for name in names.split()}
-    for path in sorted(Path(vbcgcd.discovery.__file__).parent.glob("*.py")):
+    home = Path(vbcgcd.discovery.__file__).parent
+    for path in sorted(home.rglob("*.py")):
+        short_name = ".".join(path.relative_to(home).with_suffix("").parts)
         text = path.read_text(encoding="utf-8")
         lines = text.splitlines()
         for node in ast.parse(text).body:
             if not isinstance(node, ast.Assign):
                 continue
-            module = importlib.import_module(f"vbcgcd.discovery.{path.stem}")
+            module = importlib.import_module(f"vbcgcd.discovery.{short_name}")
             for name in (
                 n.id for target in node.targets for n in ast.walk(target) if isinstance(n, ast.Name)
             ):
                 value = getattr(module, name)
-                if name.isupper() and isinstance(value, int | float) and not isinstance(value, bool):
-                    kind = named.get(name, KINDS.get(path.stem, "streams"))
-                    yield Constant(path.stem, name, value, comment_above(lines, node.lineno - 1), kind)
+                if name.isupper() and is_number(value):
+                    kind = named.get(name, KINDS.get(short_name.partition(".")[0], "streams"))
+                    kind = "convention" if short_name == "model_file" else kind
+                    yield Constant(short_name, name, value, comment_above(lines, node.lineno - 1), kind)
+
+
+def is_number(value: Any) -> bool:
+    """Whether it is a number, or a tuple of such."""
+    if isinstance(value, tuple):
+        return bool(value) and all(map(is_number, value))
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def printed(value: Any) -> str:
+    """The number, or the numbers of a tuple."""
+    return f"({', '.join(map(printed, value))})" if isinstance(value, tuple) else f"{value:g}"
 
 
 def comment_above(lines: list[str], line: int) -> str:
@@ -202,11 +222,12 @@ def main() -> None:
     rows = []
     for constant in constants():
         effects = ("", "")
-        if constant.kind not in UNVARIED and args.only in (None, constant.kind):
+        fixed = constant.kind in UNVARIED or isinstance(constant.value, tuple)
+        if not fixed and args.only in (None, constant.kind):
             low, high = halved_and_doubled(constant.value)
             effects = (effect(constant, low, streams, usual), effect(constant, high, streams, usual))
         where = f"{constant.module}.{constant.name}"
-        rows.append((where, f"{constant.value:g}", constant.what, constant.kind, *effects))
+        rows.append((where, printed(constant.value), constant.what, constant.kind, *effects))
         if args.markdown:
             print(f"| `{where}` | {' | '.join(map(str, rows[-1][1:]))} |", flush=True)
     if not args.markdown:

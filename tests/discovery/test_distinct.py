@@ -1,7 +1,11 @@
+import copy
+
 import numpy as np
 import pytest
+from sklearn.datasets import load_digits
 
 from vbcgcd import CategoryDiscoverer
+from vbcgcd.discovery import worth
 from vbcgcd.discovery.distinct import (
     FEWEST_ROWS,
     SEEDLING_ROWS,
@@ -236,3 +240,21 @@ def test_rows_come_back_to_one_category_each_and_only_where_they_are_likely():
     assert returned.category.tolist() == [2, 3, -1, -1]
     assert returned.probability.tolist() == [0.9, 0.7, 0.0, 0.0]
     assert returned.of(np.array([False, True, True, True])).category.tolist() == [-1, 3, -1, -1]
+
+
+@pytest.mark.parametrize("random_state", [0, 1])
+@pytest.mark.parametrize("novel", [(), (6, 7, 8, 9)])
+def test_labelled_categories_that_come_in_number_are_known(random_state, novel, monkeypatch):
+    rows, labels = load_digits(return_X_y=True)
+    model = CategoryDiscoverer(random_state=random_state).fit(
+        rows[labels < 6][:800], labels[labels < 6][:800]
+    )
+    batch = np.isin(labels, (4, 5, *novel))
+    back = labels[batch] < 6
+    right = {}
+    for limit in (-np.inf, worth.SAME_AS_LABELLED):
+        monkeypatch.setattr(worth, "SAME_AS_LABELLED", limit)
+        record = copy.deepcopy(model).discover(rows[batch])
+        right[limit] = (record.labels_[back] == labels[batch][back]).mean()
+    assert right[worth.SAME_AS_LABELLED] > 0.85
+    assert right[-np.inf] < 0.1  # for their frequency alone they were taken for novel ones
