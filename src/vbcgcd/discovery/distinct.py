@@ -133,11 +133,12 @@ class _Found(NamedTuple):
     def number(self) -> int:
         return len(self.late)
 
-    def without(self, cool: Mixture, k: int) -> _Found:
-        """Without one of them; its rows go elsewhere."""
+    def without(self, cool: Mixture, k: int, *, known: bool = False) -> _Found:
+        """Without one of them; its rows go elsewhere, at first to known categories if it is ``known``."""
         rest = np.delete(self.state.responsibility, k, axis=1)
         if rest.shape[1]:
-            state = cool.em(rest, self.state.share, REFIT_STEPS)
+            share = _share(cool, rest) if known else self.state.share
+            state = cool.em(rest, share, REFIT_STEPS)
         else:
             state = MixtureState(rest, cool.known_log_likelihood, 0.0, SHARE_BOUNDS[0])
         return self._replace(state=state, late=np.delete(self.late, k))
@@ -327,7 +328,7 @@ def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fal
             break
         if evidence.nearest is not None and surplus[k] >= evidence.log_odds[k] - evidence.log_odds_here[k]:
             found = found.recognised(k, int(evidence.nearest[k]), float(evidence.probability[k]))
-        found = found.without(cool, k)
+        found = found.without(cool, k, known=bool(evidence.is_labelled[k]))
     return found
 
 
