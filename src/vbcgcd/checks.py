@@ -24,6 +24,19 @@ def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
         raise InputError(f"{name} must be one of {options}, got {value!r}.", option=name)
 
 
+def _is_finite(value: Any) -> bool:
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond all floats
+        return False
+
+
+def _shown(value: Any) -> str:
+    """The value, unless it has too many digits to be read."""
+    huge = isinstance(value, int) and value.bit_length() > 1024
+    return f"a number of {value.bit_length()} bits" if huge else repr(value)
+
+
 def check_number(
     name: str,
     value: Any,
@@ -42,7 +55,7 @@ def check_number(
     """
     if any(value is w or (isinstance(w, str) and isinstance(value, str) and value == w) for w in words):
         return
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool) and _is_finite(value)
     if (
         number
         and low <= value <= high
@@ -55,4 +68,4 @@ def check_number(
     limits += f" above {above:g}" if math.isfinite(above) else ""
     limits += f" and at most {high:g}" if math.isfinite(high) else ""
     other = "".join(f" or {w!r}" for w in words)
-    raise InputError(f"{name} must be {kind}{limits}{other}, got {value!r}.", option=name)
+    raise InputError(f"{name} must be {kind}{limits}{other}, got {_shown(value)}.", option=name)

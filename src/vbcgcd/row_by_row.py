@@ -12,7 +12,7 @@ from vbcgcd.discovery.observe import Observation, observe_row
 from vbcgcd.discovery.options import Options
 from vbcgcd.errors import InputError
 from vbcgcd.labels import appended, new_labels
-from vbcgcd.validation import check_rows
+from vbcgcd.validation import check_rows, is_single, to_numpy
 
 Array = NDArray[Any]
 
@@ -53,10 +53,10 @@ class RowByRow:
         >>> seen.label, seen.outcome
         ('b', 'known')
         """
-        options, rows = self.options, np.asarray(x)
+        options = self.options
         self._check_fitted()
-        single = rows.ndim == 1
-        rows = check_rows(self, rows[None] if single else x)
+        single = is_single(x)
+        rows = check_rows(self, np.asarray(to_numpy(x))[None] if single else x)
         knowledge = self.knowledge_
         if knowledge.head is not None:
             raise InputError(

@@ -25,6 +25,8 @@ __all__ = [
     "check_rows",
     "check_source",
     "check_weight",
+    "is_single",
+    "to_numpy",
 ]
 
 
@@ -54,7 +56,7 @@ def check_rows(estimator: Any, X: Any, *, reset: bool = False) -> Array:
             f"X must be an array of numbers here, got {type(X).__name__}; fit, discover, predict and "
             "predict_top read files, and vbcgcd.blocks.loaded(path) loads one."
         )
-    X = _to_numpy(X)
+    X = to_numpy(X)
     try:
         rows = validate_data(
             estimator, X, reset=reset, dtype=[np.float64, np.float32], ensure_all_finite=False
@@ -124,7 +126,7 @@ def check_labels(y: Any, n_rows: int) -> Array:
 def _label_array(y: Any) -> Array:
     from sklearn.utils.validation import column_or_1d
 
-    y = _to_numpy(y)
+    y = to_numpy(y)
     if isinstance(y, list | tuple) and len({type(v) for v in y}) > 1:
         y = np.array(y, dtype=object)  # NumPy would turn mixed labels into strings
     try:
@@ -138,7 +140,7 @@ def check_weight(weight: Any, n_rows: int) -> Array | None:
     if weight is None:
         return None
     try:
-        weight = np.asarray(_to_numpy(weight))
+        weight = np.asarray(to_numpy(weight))
         if np.iscomplexobj(weight):
             raise TypeError
         weight = weight.astype(np.float64, copy=False)
@@ -174,7 +176,16 @@ def check_finite(what: str, *arrays: Any) -> None:
             )
 
 
-def _to_numpy(array: Any) -> Any:
+def is_single(x: Any) -> bool:
+    """Whether it is one row and not several; what has no shape is left to `check_rows` to refuse."""
+    try:
+        return np.ndim(to_numpy(x)) == 1
+    except ValueError:
+        return False
+
+
+def to_numpy(array: Any) -> Any:
+    """Tensors of torch as arrays, and whatever else as it is."""
     if type(array).__module__.partition(".")[0] == "torch":
         array = array.detach().cpu()
         array = (array.float() if array.is_floating_point() and array.itemsize < 4 else array).numpy()

@@ -257,3 +257,10 @@ def test_a_file_is_named_once(tmp_path):
     with pytest.raises(InputError, match="instead of 2") as caught:
         loaded(tmp_path / "rows.parquet")
     assert str(caught.value).count("rows.parquet") == 1
+
+
+def test_an_empty_path_is_not_the_present_folder(tmp_path, monkeypatch):
+    (tmp_path / "rows.PARQUET").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="The path of the rows is empty"):
+        open_rows("")

@@ -17,7 +17,7 @@ WRONG = {
     "prior_variance": (0, -1, "unit", None),
     "mean_precision_prior": (0, -1, None, "auto"),
     "covariance": ("shared", "round", None),
-    "covariance_rank": (1, 0, 10**9, 2.5, None, "auto"),
+    "covariance_rank": (1, 0, 10**9, 10**400, 2.5, None, "auto"),
     "inference": ("mcmc", None),
     "cluster": ("dbscan", None, 3),
     "relabel": ("sometimes", None),

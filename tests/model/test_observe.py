@@ -168,7 +168,9 @@ def test_labels_that_are_strings_go_on_as_strings():
     assert all(each.label is None or type(each.label) is str for each in seen)
 
 
-@pytest.mark.parametrize("wrong", [np.full(DIM, np.nan), np.zeros(3), np.zeros((2, 2, 2)), "text"])
+@pytest.mark.parametrize(
+    "wrong", [np.full(DIM, np.nan), np.zeros(3), np.zeros((2, 2, 2)), "text", [[1, 2], [3]]]
+)
 def test_impossible_rows_change_nothing(model, wrong, state_of):
     before = state_of(model)
     with pytest.raises(InputError):

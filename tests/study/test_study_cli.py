@@ -112,6 +112,7 @@ def test_a_figure_is_drawn(run, plan_file, small_file, tmp_path):
         (("run", "backbone", "--data", "FILE", "--plan", "PLAN"), "two embeddings"),
         (("run", "main", "--data", "FILE", "--seeds", "0"), "seeds"),
         (("run", "main", "--data", "FILE", "--first-seed", "-1"), "first_seed"),
+        (("plan", "--data", "FILE", "--seed", "-1", "-o", "p.json"), "seed"),
         (("run", "main", "--data", "FILE"), "too few for 5"),
         (("table", "main", "--out", "empty"), "No finished runs"),
         (("figure", "nothing", "--data", "FILE", "-o", "x.png"), "nothing"),

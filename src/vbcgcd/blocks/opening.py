@@ -53,6 +53,8 @@ def open_rows(rows: Any, *, column: str | None = None) -> RowBlocks:
         if isinstance(rows, RowBlocks):
             return rows
         raise InputError(f"Rows must be a path, an array or a RowBlocks, got {type(rows).__name__}.")
+    if not os.fspath(rows):
+        raise InputError("The path of the rows is empty; give a file or a folder ('.' is the present one).")
     path = Path(rows)
     if not path.exists():
         raise InputError(
@@ -62,7 +64,7 @@ def open_rows(rows: Any, *, column: str | None = None) -> RowBlocks:
     if path.is_dir():
         check_whole(path)
         paths = sorted(
-            p for p in path.iterdir() if p.suffix in ENDINGS[1:] and not p.name.startswith((".", "_"))
+            p for p in path.iterdir() if p.suffix.lower() in ENDINGS[1:] and not p.name.startswith((".", "_"))
         )
     kinds = {p.suffix.lower() for p in paths}
     if kinds == {".npy"}:

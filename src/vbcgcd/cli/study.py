@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.table import Table
 
+from vbcgcd.checks import check_number
 from vbcgcd.cli.common import console, errors_are_messages, manner, progress_bar
 
 if TYPE_CHECKING:
@@ -178,6 +179,7 @@ def plan(
     from vbcgcd.study.plans import check_plan, make_plan, write_plan
     from vbcgcd.study.shapes import shape_by_shares
 
+    check_number("seed", seed, low=0, whole=True)
     y, dataset = load_labels(data)
     if name is not None:
         junk_y = None if junk is None else load_labels(junk)[0]

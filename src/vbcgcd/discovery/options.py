@@ -20,6 +20,9 @@ from vbcgcd.errors import InputError
 
 P = ParamSpec("P")
 
+#: The most features of a head: their Gram matrix takes 1.6 GB.
+MOST_FEATURES = 20_000
+
 __all__ = ["Options", "check_n_novel", "check_reject", "init_from", "parameters_of"]
 
 
@@ -188,7 +191,7 @@ class Options:
     metric: Metric = _choice("mahalanobis", "mahalanobis", "euclidean")
     log_determinant: bool = _choice(True, True, False)
     head: str | None = _choice(None, "direction", "ridge", None)
-    head_features: int = _number(3000, low=1, whole=True)
+    head_features: int = _number(3000, low=1, high=MOST_FEATURES, whole=True)
     shortlist: int | str | None = _number("auto", low=2, whole=True, words=("auto", None))
     dtype: str = _choice("float32", "float32", "float64")
     storage: str = _choice("dtype", "dtype", "half")

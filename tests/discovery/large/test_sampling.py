@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vbcgcd.discovery.geometry import Geometry, Novelty
-from vbcgcd.discovery.large.sampling import HEAVIEST, doubts, draw, row_hashes, uniform
+from vbcgcd.discovery.large.sampling import HEAVIEST, doubts, draw, row_hashes, told_apart, uniform
 
 
 @pytest.fixture
@@ -20,6 +20,17 @@ def test_hashes_depend_on_values_alone():
     assert len(np.unique(row_hashes(rows))) == 500
     swapped = rows[:, ::-1]
     assert not (row_hashes(rows) == row_hashes(swapped)).any()
+
+
+def test_equal_rows_are_drawn_one_by_one():
+    rows = np.repeat(np.random.default_rng(0).normal(size=(3, 4)), [4000, 1, 4000], axis=0)
+    hashes = row_hashes(rows)
+    apart = told_apart(hashes)
+    assert len(np.unique(apart)) == len(rows)
+    np.testing.assert_array_equal(apart[[0, 4000, 4001]], hashes[[0, 4000, 4001]])  # the first of each stays
+    assert 0.45 < (uniform(apart[:4000], 1) < 0.5).mean() < 0.55
+    alone = hashes[[5000, 4000, 0]]
+    np.testing.assert_array_equal(told_apart(alone), alone)
 
 
 def test_hashes_are_uniform_and_independent_of_the_turn():

@@ -18,6 +18,7 @@ from vbcgcd.discovery.knowledge import Knowledge
 from vbcgcd.discovery.known_side import KnownSide, usual_sharpnesses
 from vbcgcd.discovery.large.components import Components
 from vbcgcd.discovery.large.quick import QuickMixture
+from vbcgcd.discovery.large.sampling import told_apart
 from vbcgcd.discovery.large.scan import BLOCK_ROWS, Block, Expectation, Known, Member, scan_known
 from vbcgcd.discovery.large.scheduling import is_elsewhere, over_blocks
 from vbcgcd.discovery.mixture import SHARE_BOUNDS
@@ -82,7 +83,8 @@ class LargeRows:
         """What the known categories make of each row."""
         work = BLOCK_ROWS * self.knowledge.posterior.mean.size
         parts = list(over_blocks(partial(scan_known, self.knowledge), self.blocks(), work=work))
-        return Known(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        known = Known(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        return known._replace(hashes=told_apart(known.hashes))
 
     @functools.cached_property
     def novelty(self) -> Array:

@@ -30,7 +30,7 @@ GOLDEN = 0x9E3779B97F4A7C15
 #: The smallest p-value.
 TINY = 1e-12
 
-__all__ = ["Draw", "doubts", "draw", "row_hashes", "uniform"]
+__all__ = ["Draw", "doubts", "draw", "row_hashes", "told_apart", "uniform"]
 
 
 class Draw(NamedTuple):
@@ -46,6 +46,16 @@ def row_hashes(rows: Array) -> Array:
     bits = np.ascontiguousarray(rows, dtype=np.float32).view(np.uint32).astype(np.uint64)
     odd = np.random.default_rng(0).integers(2**63, size=rows.shape[1], dtype=np.uint64) * 2 + 1
     return mixed((mixed(bits) * odd).sum(axis=1, dtype=np.uint64))
+
+
+def told_apart(hashes: Array) -> Array:
+    """The same, but a number of its own for each of equal rows: else all of them or none would be drawn."""
+    order = np.argsort(hashes, kind="stable")
+    ranked, place = hashes[order], np.arange(len(hashes))
+    first = np.maximum.accumulate(np.where(np.append(True, ranked[1:] != ranked[:-1]), place, 0))
+    out = hashes.copy()
+    out[order] += mixed((place - first).astype(np.uint64)) * (place > first)
+    return out
 
 
 def uniform(hashes: Array, turn: int) -> Array:
@@ -103,7 +113,7 @@ def draw(
     if n == 0:
         return Draw(places, np.empty(0), 1.0)
     strange = novelty.stranger_share(score[places])
-    n_doubtful = int(np.clip(DOUBTFUL * strange * n, LEAST_DOUBTFUL * n, n))
+    n_doubtful = int(np.clip(DOUBTFUL * strange * n, max(LEAST_DOUBTFUL * n, 1), n))
     limit = np.partition(doubt[places], n - n_doubtful)[n - n_doubtful]
     doubtful = doubt[places] >= limit
     many, others = int(doubtful.sum()), n - int(doubtful.sum())
