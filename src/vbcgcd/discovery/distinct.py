@@ -242,12 +242,12 @@ def of_number(stream: Stream, state: MixtureState | None, number: int) -> Mixtur
     number : int
     """
     mixture, cool = stream.mixture, cooled(stream.mixture).corrected()
-    found = _first_found(stream, cool, state)
+    found = _first_found(stream, cool, state, told=True)
     sizes = _sizes(cool, found.state)
     if stream.unevenness(sizes) >= 0.5:
         found = _with_candidates(stream, cool, found, number - len(sizes))
         while found.number > number:
-            found = found.without(cool, int(_surplus(stream, cool, found)[0].argmin()))
+            found = found.without(cool, int(_surplus(stream, cool, found, told=True)[0].argmin()))
     if found.number != number:
         return _finished(mixture, search(mixture, number, stream.rng, finish=False))
     return _finished(mixture, found.state)
@@ -281,14 +281,15 @@ def weak_groups(stream: Stream, state: MixtureState | None) -> tuple[Array, Wort
     return members, Worth(*(values[enough] for values in worth))
 
 
-def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None) -> _Found:
+def _first_found(stream: Stream, cool: Mixture, state: MixtureState | None, *, told: bool = False) -> _Found:
     """The probable categories of a first pass, improved by a search."""
     nothing = _Found.nothing(len(cool.rows))
     if state is None:
         return nothing
     number = state.responsibility.shape[1]
     state = search(stream.mixture, number, stream.rng, state, finish=False)
-    found = _probable(stream, cool, nothing._replace(state=state, late=np.zeros(number, dtype=bool)))
+    found = nothing._replace(state=state, late=np.zeros(number, dtype=bool))
+    found = _probable(stream, cool, found, told=told)
     return found._replace(even=stream.evenness(_sizes(cool, found.state)))
 
 
@@ -319,22 +320,27 @@ def _with_candidates(stream: Stream, cool: Mixture, found: _Found, at_least: int
     return found._replace(state=cool.em(every, _share(cool, every), JOINT_STEPS), late=late)
 
 
-def _probable(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> _Found:
+def _probable(
+    stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False, told: bool = False
+) -> _Found:
     """Without those that are improbable, the least probable removed first."""
     while found.number:
-        surplus, evidence = _surplus(stream, cool, found, alone=alone)
+        surplus, evidence = _surplus(stream, cool, found, alone=alone, told=told)
         k = int(surplus.argmin())
         if surplus[k] >= 0:
             break
         if evidence.nearest is not None and surplus[k] >= evidence.log_odds[k] - evidence.log_odds_here[k]:
             found = found.recognised(k, int(evidence.nearest[k]), float(evidence.probability[k]))
-        found = found.without(cool, k, known=bool(evidence.is_labelled[k]))
+        found = found.without(cool, k, known=not told and bool(evidence.is_labelled[k]))
     return found
 
 
-def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False) -> tuple[Array, Evidence]:
+def _surplus(
+    stream: Stream, cool: Mixture, found: _Found, *, alone: bool = False, told: bool = False
+) -> tuple[Array, Evidence]:
     """Log odds of each category beyond those that it needs, array (K,), -inf where it has too few rows or is
-    a labelled one; and what was weighed.
+    a labelled one; and what was weighed. A number that is ``told`` is one of novel categories: those that are
+    most probable make it up.
     """
     evidence = stream.evidence(cool, found.state, found.late, even=found.even)
     say = float((~found.late).sum()) ** 2  # one category of the first pass says little about the typical size
@@ -343,7 +349,7 @@ def _surplus(stream: Stream, cool: Mixture, found: _Found, *, alone: bool = Fals
         needed = np.log(np.where(found.late, ODDS_LATE_ALONE, ODDS_ALONE))
     labels = hard_labels(found.state.responsibility)
     rows = np.bincount(labels[(labels >= 0) & (cool.weight > 0)], minlength=found.number)
-    impossible = (rows < FEWEST_ROWS) | evidence.is_labelled
+    impossible = (rows < FEWEST_ROWS) | (evidence.is_labelled & (not told))
     return np.where(impossible, -np.inf, evidence.log_odds - needed), evidence
 
 
